@@ -1,0 +1,2 @@
+//! The prony command.
+fn main() {}

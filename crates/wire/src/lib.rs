@@ -1,0 +1,9 @@
+//! The bytes of database protocols.
+//!
+//! In: bytes of a server, values of a statement. Out: events and replies, bytes for a server.
+//! Must never: open a socket or read a clock. One folder a protocol.
+
+pub mod postgres;
+pub mod secret;
+
+pub use secret::Secret;

@@ -1,0 +1,1 @@
+//! PostgreSQL, protocol version 3.0.
