@@ -1,0 +1,123 @@
+//! The checked plan: what a run is asked to do, in the units that the rooms downstream use.
+//!
+//! In: nothing. Out: plain data. Must never: hold a password in a field that is serialized.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Everything that a run is asked to do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Which server.
+    pub server: ServerPlan,
+    /// Which workload, how large.
+    pub workload: WorkloadPlan,
+    /// How it is driven.
+    pub drive: DrivePlan,
+}
+
+/// Which server to load.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ServerPlan {
+    /// A URI or conninfo string; empty means what the customary environment says (PGHOST...).
+    /// May contain a password: it is never stored as it stands (see `server::redact`).
+    Url(String),
+    /// A throw-away server of Prony's own.
+    Embedded,
+}
+
+/// Which workload, at which scale, with which options of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkloadPlan {
+    /// Name, as `prony run NAME` takes it: `tpcb`, `simple-update`, `select-only`...
+    pub name: String,
+    /// Scale factor; absent: what the loaded data says (run), or the workload's default (load).
+    pub scale: Option<u32>,
+    /// Options that only this workload knows; it checks them itself.
+    pub options: BTreeMap<String, toml::Value>,
+}
+
+/// How the load is driven.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DrivePlan {
+    /// Virtual users, each with a connection of its own.
+    pub clients: u32,
+    /// OS threads that drive them.
+    pub threads: u32,
+    /// Closed loop, or a rate.
+    pub pace: Pace,
+    /// When it ends.
+    pub stop: Stop,
+    /// Driven and measured, but kept apart from the result.
+    pub warmup: Duration,
+    /// How long transactions in flight at the end may take to finish before they are cut off.
+    pub grace: Duration,
+    /// How statements are sent.
+    pub protocol: QueryMode,
+    /// Ask for the row description with each execution, as libpq does.
+    pub describe: bool,
+    /// Which I/O engine.
+    pub io: IoEngine,
+    /// A new connection for each transaction.
+    pub connect_per_transaction: bool,
+    /// How many of the clients use TCP where the others use a unix socket, to estimate the split.
+    pub tcp_sample: u32,
+    /// Seed of all random numbers; absent: chosen, and named in the result.
+    pub seed: Option<u64>,
+    /// Pin each thread to a CPU.
+    pub pin: bool,
+}
+
+/// When transactions start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pace {
+    /// A user starts its next transaction when the last one ends.
+    Closed,
+    /// Starts are scheduled at this rate for all clients together, whatever the server does.
+    Rate {
+        /// Transactions a second.
+        rate_tps: f64,
+        /// Gaps between scheduled starts.
+        arrival: Arrival,
+    },
+}
+
+/// Gaps between scheduled starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// Exponential gaps: independent users.
+    Poisson,
+    /// Even gaps.
+    Even,
+}
+
+/// When a run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// After this time, counted from the end of the warm-up.
+    After(Duration),
+    /// After this many transactions of each client.
+    Transactions(u64),
+}
+
+/// How statements are sent to the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueryMode {
+    /// Text with the values in it.
+    Simple,
+    /// Parse, bind and execute each time.
+    Extended,
+    /// Parsed once a connection, bound and executed each time.
+    Prepared,
+}
+
+/// Which I/O engine drives the sockets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IoEngine {
+    /// io_uring where a probe finds it usable, else epoll.
+    Auto,
+    /// io_uring, or an error.
+    Ring,
+    /// epoll.
+    Epoll,
+}

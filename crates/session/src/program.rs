@@ -1,0 +1,41 @@
+//! What a workload gives to the loop: the program of its virtual users.
+//!
+//! In: nothing. Out: two small traits. Must never: know a socket, or which workload it is.
+
+use crate::Db;
+use std::future::Future;
+use std::pin::Pin;
+
+/// Why a virtual user's program came back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The run is over.
+    Stopped,
+    /// It did what it had to do (a count of transactions).
+    Finished,
+    /// It cannot go on; the run goes on without it and says so.
+    Failed(String),
+}
+
+/// A virtual user at work: polled by a worker, and by nobody else.
+pub type User = Pin<Box<dyn Future<Output = Ended>>>;
+
+/// Who a virtual user is.
+#[derive(Clone, Copy, Debug)]
+pub struct UserId {
+    /// Number among all clients of the run, from 0.
+    pub client: u32,
+    /// How many clients there are.
+    pub clients: u32,
+    /// The run's seed; a user derives its own random numbers from it and `client`.
+    pub seed: u64,
+}
+
+/// The program of one workload at one scale, shared by all workers.
+pub trait Program: Send + Sync {
+    /// Names of its kinds of transaction; a sample's `kind` is an index into it.
+    fn kinds(&self) -> &[&'static str];
+
+    /// Makes one virtual user. It lives on the thread that calls this.
+    fn user(&self, id: UserId, db: Db) -> User;
+}
