@@ -3,7 +3,9 @@
 //! In: bytes of a server, values of a statement. Out: events and replies, bytes for a server.
 //! Must never: open a socket or read a clock. One folder a protocol.
 
+pub mod channel;
 pub mod postgres;
 pub mod secret;
 
+pub use channel::Channel;
 pub use secret::Secret;
