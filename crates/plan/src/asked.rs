@@ -3,8 +3,11 @@
 //! In: a TOML file's values and a command line's flags. Out: one value of both. Must never: fill in
 //! a default (that is `check`'s), or show the URL in a `Debug` text.
 
+use crate::duration::format_duration;
 use crate::plan::{Arrival, IoEngine, QueryMode};
 use crate::problem::{Place, Problem};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -143,6 +146,56 @@ impl Asked {
     }
 }
 
+impl Asked {
+    /// What was asked, for the Run document: `{"run.clients": {"value": 64, "place": "--clients"}}`,
+    /// only what was given. `server` stands for the URL, as redacted by the caller.
+    pub fn to_json(&self, server: &str) -> Value {
+        let mut given = Map::new();
+        let mut add = |key: &str, entry: Option<(Value, &Place)>| {
+            if let Some((value, place)) = entry {
+                let entry = json!({ "value": value, "place": place.to_string() });
+                given.insert(key.to_owned(), entry);
+            }
+        };
+        let time = |time: &Duration| json!(format_duration(*time));
+        add("server.url", entry(&self.url, |_| json!(server)));
+        add("server.embedded", entry(&self.embedded, plain));
+        add("workload.name", entry(&self.workload, plain));
+        add("workload.scale", entry(&self.scale, plain));
+        add("run.clients", entry(&self.clients, plain));
+        add("run.threads", entry(&self.threads, plain));
+        add("run.duration", entry(&self.duration, time));
+        add("run.transactions", entry(&self.transactions, plain));
+        add("run.warmup", entry(&self.warmup, time));
+        add("run.grace", entry(&self.grace, time));
+        add("run.rate", entry(&self.rate_tps, plain));
+        add("run.arrival", entry(&self.arrival, plain));
+        add("run.protocol", entry(&self.protocol, plain));
+        add("run.describe", entry(&self.describe, plain));
+        add("run.io", entry(&self.io, plain));
+        let churn = entry(&self.connect_per_transaction, plain);
+        add("run.connect_per_transaction", churn);
+        add("run.tcp_sample", entry(&self.tcp_sample, plain));
+        add("run.seed", entry(&self.seed, plain));
+        add("run.pin", entry(&self.pin, plain));
+        for (key, placed) in &self.options {
+            let value = crate::file::plain(&placed.value);
+            add(&format!("workload.{key}"), Some((value, &placed.place)));
+        }
+        Value::Object(given)
+    }
+}
+
+fn entry<'a, T>(given: &'a Given<T>, form: impl Fn(&T) -> Value) -> Option<(Value, &'a Place)> {
+    let placed = given.as_ref()?;
+    Some((form(&placed.value), &placed.place))
+}
+
+/// Truths, numbers, texts and words: these always have a JSON form.
+fn plain<T: Serialize>(value: &T) -> Value {
+    json!(value)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,6 +253,24 @@ mod tests {
             problems.contains("--clients: must be from 1 to 1000000, is 0"),
             "{problems}"
         );
+    }
+
+    #[test]
+    fn json_tells_what_was_given_and_where() {
+        let text =
+            "[server]\nurl = \"postgres://u:secret@h/d\"\n[workload]\nname = \"tpcb\"\nx1 = 5\n";
+        let flags = Asked {
+            warmup: flag("--warmup", Some(Duration::from_secs(10))),
+            ..Asked::default()
+        };
+        let asked = Asked::from_toml("p.toml", text).unwrap().overlay(flags);
+        let expected = json!({
+            "server.url": {"value": "postgres://u@h/d", "place": "p.toml:2:7 (server.url)"},
+            "workload.name": {"value": "tpcb", "place": "p.toml:4:8 (workload.name)"},
+            "workload.x1": {"value": 5, "place": "p.toml:5:6 (workload.x1)"},
+            "run.warmup": {"value": "10s", "place": "--warmup"},
+        });
+        assert_eq!(asked.to_json("postgres://u@h/d"), expected);
     }
 
     #[test]

@@ -243,7 +243,7 @@ pub fn to_json(plan: &Plan, server: &str) -> Value {
 }
 
 /// A TOML value in JSON: dates as their texts, since serde would wrap them in a private table.
-fn plain(value: &toml::Value) -> Value {
+pub(crate) fn plain(value: &toml::Value) -> Value {
     match value {
         toml::Value::String(text) => json!(text),
         toml::Value::Integer(number) => json!(number),
