@@ -4,15 +4,12 @@
 //! connection; a throw-away server of our own. Must never: drive load.
 
 pub mod control;
-pub mod target;
-
-pub use control::{Control, CopyIn};
-pub use target::{Address, ChannelBinding, Endpoint, SessionAttrs, SslMode, Target, Tls};
 pub mod embedded;
 pub mod error;
 pub mod postgres;
 pub mod target;
 
+pub use control::{Control, CopyIn};
 pub use error::Error;
 pub use postgres::{Environment, redact, resolve};
 pub use target::{

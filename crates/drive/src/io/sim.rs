@@ -211,7 +211,9 @@ impl<S: Script> Io for Sim<S> {
         // Nothing has arrived: time passes until something does, or the wait is over.
         let next_ns = self.ahead.peek().map_or(u64::MAX, |Reverse(next)| next.0);
         if next_ns > self.now_ns() {
-            self.time.now_ns.set(next_ns.min(until_ns).max(self.now_ns()));
+            self.time
+                .now_ns
+                .set(next_ns.min(until_ns).max(self.now_ns()));
         }
         while let Some(Reverse((at_ns, _, slot, generation, body))) = self.ahead.peek().copied() {
             if at_ns > self.now_ns() {

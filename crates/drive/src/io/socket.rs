@@ -164,13 +164,14 @@ pub fn stamp_ns(mut control: &[u8]) -> Option<u64> {
     const HEADER: usize = size_of::<libc::cmsghdr>();
     while control.len() >= HEADER {
         // SAFETY: the length was checked; the read need not be aligned.
-        let header: libc::cmsghdr = unsafe { control.as_ptr().cast::<libc::cmsghdr>().read_unaligned() };
+        let header: libc::cmsghdr =
+            unsafe { control.as_ptr().cast::<libc::cmsghdr>().read_unaligned() };
         let length = header.cmsg_len;
         if length < HEADER || length > control.len() {
             return None;
         }
-        let stamps = header.cmsg_level == libc::SOL_SOCKET
-            && header.cmsg_type == libc::SCM_TIMESTAMPING;
+        let stamps =
+            header.cmsg_level == libc::SOL_SOCKET && header.cmsg_type == libc::SCM_TIMESTAMPING;
         if stamps && length >= HEADER + size_of::<libc::timespec>() {
             let at = control[HEADER..].as_ptr().cast::<libc::timespec>();
             // SAFETY: as above. The first of the three is the software stamp.
@@ -178,7 +179,9 @@ pub fn stamp_ns(mut control: &[u8]) -> Option<u64> {
             let ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
             return (ns > 0).then_some(ns);
         }
-        control = &control[length.next_multiple_of(size_of::<usize>()).min(control.len())..];
+        control = &control[length
+            .next_multiple_of(size_of::<usize>())
+            .min(control.len())..];
     }
     None
 }
