@@ -151,7 +151,7 @@ fn versions(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>,
 }
 
 /// Decides what is checked of the server's certificate, and against what.
-fn verifier(
+pub(super) fn verifier(
     options: &Options,
     env: &Environment,
     mode: SslMode,
