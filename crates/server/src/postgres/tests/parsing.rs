@@ -204,6 +204,13 @@ fn malformed_text_is_refused_with_a_reason() {
 }
 
 #[test]
+fn a_zero_byte_is_refused() {
+    for text in ["user=a\0b", "postgres://h/a\0b", "a\0b", "password=\0"] {
+        assert!(error(text).contains("has a zero byte"), "{text:?}");
+    }
+}
+
+#[test]
 fn an_error_repeats_no_piece_of_a_password() {
     let texts = [
         "user=u password=my hunter2 x",

@@ -31,6 +31,9 @@ const SHOWN: [&str; 8] = [
     "options",
 ];
 
+/// Names and values.
+type Variables = &'static [(&'static str, &'static str)];
+
 /// The non-empty options, in the order of `SHOWN`, or the error.
 fn gathered(env: &Environment, url: &str) -> String {
     match gather(url, env) {
@@ -61,7 +64,7 @@ fn folder() -> Folder {
 fn each_source_gives_way_to_the_one_before() {
     let folder = folder();
     let svc = "host=/tmp/svc|port=7777|user=svcuser|dbname=svcdb|password=svcpw|sslmode=disable|application_name=from svc";
-    let table: [(&[(&str, &str)], &str, &str); 13] = [
+    let table: [(Variables, &str, &str); 13] = [
         (&[], "", ""),
         (
             &[
@@ -124,6 +127,31 @@ fn the_system_folder_can_be_named() {
     assert!(
         gathered(&env, "service=sysone").contains("definition of service \"sysone\" not found")
     );
+}
+
+#[test]
+fn any_service_file_is_read_without_panic() {
+    let folder = folder();
+    for text in [
+        "",
+        "[",
+        "[s",
+        "[s]",
+        "[s]\n=",
+        "[s]\n=x",
+        "[s]\nhost==",
+        "\u{0}[s]\n\u{0}",
+        "]\n[[s]]",
+    ] {
+        let path = folder.write("odd.conf", text).display().to_string();
+        let _ = gathered(&folder.env().with("PGSERVICEFILE", &path), "service=s");
+    }
+    let path = folder
+        .write("odd.conf", b"[s]\nuser=\xff\n")
+        .display()
+        .to_string();
+    let env = folder.env().with("PGSERVICEFILE", &path);
+    assert_eq!(gathered(&env, "service=s"), "user=\u{fffd}");
 }
 
 #[test]

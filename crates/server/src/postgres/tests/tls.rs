@@ -253,6 +253,18 @@ fn a_configuration_is_made_where_tls_may_be_used() {
 }
 
 #[test]
+fn the_systems_roots_verify_in_full() {
+    match resolve("host=127.0.0.1 sslrootcert=system") {
+        Ok(target) => {
+            assert_eq!(target.tls.mode, crate::SslMode::VerifyFull);
+            assert!(accepts("sslrootcert=system", "server.crt", "db.example").is_err());
+        }
+        // A machine without the package is told so.
+        Err(error) => assert!(error.to_string().contains("ca-certificates"), "{error}"),
+    }
+}
+
+#[test]
 fn the_servers_name_is_the_host_or_the_address() {
     let name = |url: &str| {
         let target = resolve(url).unwrap();
