@@ -77,7 +77,7 @@ pub struct Scratch {
 
 impl Link {
     /// A link that is down.
-    pub fn new() -> Self {
+    pub fn down() -> Self {
         Link {
             phase: Phase::Down,
             channel: Channel::Plain,

@@ -132,7 +132,7 @@ impl<'a, I: Io> Worker<'a, I> {
         let clock = io.clock();
         let seat = |_| Seat {
             conn: Rc::new((assignment.conn)()),
-            link: Link::new(),
+            link: Link::down(),
             user: None,
             stamped: false,
             deadline_ns: u64::MAX,

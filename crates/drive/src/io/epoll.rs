@@ -218,7 +218,7 @@ impl Epoll {
 }
 
 fn send_stamped(fd: RawFd, bytes: &[u8]) -> isize {
-    let mut ask = AskStamp::new();
+    let mut ask = AskStamp::request();
     let mut vector = libc::iovec {
         iov_base: bytes.as_ptr().cast_mut().cast(),
         iov_len: bytes.len(),

@@ -120,7 +120,7 @@ impl Ring {
         let (mut receive_header, header, vector) =
             unsafe { (Box::new(zeroed::<libc::msghdr>()), zeroed(), zeroed()) };
         receive_header.msg_controllen = CONTROL_BYTES;
-        let ask = AskStamp::new();
+        let ask = AskStamp::request();
         Ok(Ring {
             ring,
             clock: Clock::System,

@@ -42,15 +42,9 @@ impl RawAddress {
                 for (to, from) in raw.sun_path.iter_mut().zip(bytes) {
                     *to = *from as libc::c_char;
                 }
-                // A name in the abstract namespace begins with `@` in writing, with 0 for the kernel.
-                let mut length = size_of::<libc::sockaddr_un>();
-                if bytes.first() == Some(&b'@') {
-                    raw.sun_path[0] = 0;
-                    length = std::mem::offset_of!(libc::sockaddr_un, sun_path) + bytes.len();
-                }
                 // SAFETY: `sockaddr_storage` is large enough for any address.
                 unsafe { into.cast::<libc::sockaddr_un>().write(raw) };
-                length
+                size_of::<libc::sockaddr_un>()
             }
             Address::Tcp(std::net::SocketAddr::V4(v4)) => {
                 let raw = libc::sockaddr_in {
@@ -197,7 +191,7 @@ pub struct AskStamp {
 
 impl AskStamp {
     /// The message.
-    pub fn new() -> Self {
+    pub fn request() -> Self {
         AskStamp {
             header: libc::cmsghdr {
                 cmsg_len: size_of::<libc::cmsghdr>() + size_of::<u32>(),
