@@ -4,7 +4,8 @@
 
 use crate::{Error, Progress};
 use prony_plan::WorkloadPlan;
-use prony_server::{Control, Target};
+use crate::Control;
+use prony_server::Target;
 use prony_session::Program;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
