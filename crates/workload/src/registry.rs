@@ -7,8 +7,10 @@ use prony_plan::WorkloadPlan;
 
 /// All workloads, in the order in which they are listed to users.
 pub fn list() -> &'static [&'static dyn Workload] {
-    &[&tpcb::TPCB, &tpcb::SIMPLE_UPDATE, &tpcb::SELECT_ONLY]
+    ALL
 }
+
+static ALL: &[&dyn Workload] = &[&tpcb::TPCB, &tpcb::SIMPLE_UPDATE, &tpcb::SELECT_ONLY];
 
 /// The workload of this name.
 ///
