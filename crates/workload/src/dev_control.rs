@@ -29,7 +29,58 @@ impl Cancel {
     }
 }
 pub type Rows = Vec<Vec<Option<String>>>;
+impl ControlError {
+    pub fn sqlstate(&self) -> Option<&str> {
+        match self {
+            ControlError::Server(e) => Some(e.code()),
+            _ => None,
+        }
+    }
+    pub fn is_lost(&self) -> bool {
+        match self {
+            ControlError::Server(e) => e.is_fatal(),
+            _ => true,
+        }
+    }
+}
+pub struct CopyIn<'a>(&'a mut Control, Vec<u8>, bool);
+impl CopyIn<'_> {
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.1
+    }
+    pub fn flush_if_full(&mut self) -> Result<(), ControlError> {
+        if self.1.len() < 65536 { Ok(()) } else { self.flush() }
+    }
+    fn flush(&mut self) -> Result<(), ControlError> {
+        let r = self.0.copy_send(&self.1);
+        self.2 |= r.is_err();
+        self.1.clear();
+        r
+    }
+    pub fn finish(mut self) -> Result<u64, ControlError> {
+        self.flush()?;
+        self.2 = true;
+        self.0.copy_done()
+    }
+}
+impl Drop for CopyIn<'_> {
+    fn drop(&mut self) {
+        if !self.2 {
+            let _ = self.0.copy_fail();
+        }
+    }
+}
 impl Control {
+    pub fn query(&mut self, sql: &str) -> Result<Rows, ControlError> {
+        self.query_(sql).map(|r| r.0)
+    }
+    pub fn execute(&mut self, sql: &str) -> Result<u64, ControlError> {
+        self.query_(sql).map(|r| r.1)
+    }
+    pub fn copy_in(&mut self, sql: &str) -> Result<CopyIn<'_>, ControlError> {
+        self.copy_in_(sql)?;
+        Ok(CopyIn(self, Vec::with_capacity(70000), false))
+    }
     pub fn connect(t: &Target) -> Result<Control, ControlError> {
         let Address::Unix(path) = t.endpoints[0].address.clone() else { panic!() };
         let mut c = Control { s: UnixStream::connect(&path)?, path, key: [0; 8] };
@@ -103,13 +154,13 @@ impl Control {
         self.s.write_all(&m)?;
         Ok(())
     }
-    pub fn query(&mut self, sql: &str) -> Result<(Rows, u64), ControlError> {
+    fn query_(&mut self, sql: &str) -> Result<(Rows, u64), ControlError> {
         let mut b = sql.as_bytes().to_vec();
         b.push(0);
         self.send(b'Q', &b)?;
         self.until_ready()
     }
-    pub fn copy_in(&mut self, sql: &str) -> Result<(), ControlError> {
+    fn copy_in_(&mut self, sql: &str) -> Result<(), ControlError> {
         let mut b = sql.as_bytes().to_vec();
         b.push(0);
         self.send(b'Q', &b)?;
@@ -125,19 +176,19 @@ impl Control {
             }
         }
     }
-    pub fn copy_send(&mut self, data: &[u8]) -> Result<(), ControlError> {
+    fn copy_send(&mut self, data: &[u8]) -> Result<(), ControlError> {
         if let Err(e) = self.send(b'd', data) {
             return Err(self.until_ready().err().unwrap_or(e));
         }
         Ok(())
     }
-    pub fn copy_done(&mut self) -> Result<u64, ControlError> {
+    fn copy_done(&mut self) -> Result<u64, ControlError> {
         if let Err(e) = self.send(b'c', b"") {
             return Err(self.until_ready().err().unwrap_or(e));
         }
         Ok(self.until_ready()?.1)
     }
-    pub fn copy_fail(&mut self) -> Result<(), ControlError> {
+    fn copy_fail(&mut self) -> Result<(), ControlError> {
         self.send(b'f', b"stopped\0")?;
         self.until_ready()?;
         Ok(())

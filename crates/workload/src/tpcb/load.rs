@@ -239,28 +239,24 @@ impl Job<'_> {
         self.go_on()?;
         let freeze = if freeze { ", freeze on" } else { "" };
         let statement = format!("copy {} from stdin with (format binary{freeze})", table.name());
-        control.copy_in(&statement).map_err(failed)?;
+        let mut copy = control.copy_in(&statement).map_err(failed)?;
         let expected = range.end - range.start;
         let mut rows = Rows::new(table, self.scale, range.start, range.end);
-        let mut buffer = Vec::with_capacity(BUFFER_BYTES + 128);
-        buffer.extend_from_slice(HEADER);
+        copy.buffer().extend_from_slice(HEADER);
         loop {
-            let count = rows.fill(&mut buffer, BUFFER_BYTES);
+            let buffer = copy.buffer();
+            let before = buffer.len();
+            let count = rows.fill(buffer, BUFFER_BYTES);
             if count == 0 {
                 break;
             }
-            control.copy_send(&buffer).map_err(failed)?;
-            self.meter.sent(count, buffer.len() as u64);
-            buffer.clear();
-            if let Err(over) = self.go_on() {
-                // The reply is the server's error that we gave up; what matters is why.
-                drop(control.copy_fail());
-                return Err(over);
-            }
+            self.meter.sent(count, (buffer.len() - before) as u64);
+            copy.flush_if_full().map_err(failed)?;
+            // Given up, the copy is aborted by its drop.
+            self.go_on()?;
         }
-        buffer.extend_from_slice(TRAILER);
-        control.copy_send(&buffer).map_err(failed)?;
-        let stored = control.copy_done().map_err(failed)?;
+        copy.buffer().extend_from_slice(TRAILER);
+        let stored = copy.finish().map_err(failed)?;
         if stored != expected {
             return Err(Error::Data {
                 problem: format!(

@@ -3,7 +3,7 @@
 //! In: how far it came, what stopped it. Out: the error that the user reads. Must never: promise
 //! more than is known.
 
-use crate::{Error, sql};
+use crate::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How far a load came.
@@ -48,7 +48,7 @@ pub fn explain(error: Error, remains: &Remains, scale: u32, stop: &AtomicBool) -
         return Error::Stopped { remains: remains.text().to_owned() };
     }
     let hint = match &error {
-        Error::Server { source, .. } => hint(sql::code(source), scale),
+        Error::Server { source, .. } => hint(source.sqlstate(), scale),
         // Asked too much, or a table that is not ours: those say themselves what to do.
         _ if *remains == Remains::Untouched => return error,
         _ => AGAIN.to_owned(),
