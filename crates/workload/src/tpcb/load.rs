@@ -21,9 +21,8 @@ use crate::{Control, Error, LoadReport, LoadRequest, Phase, Progress, sql};
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-/// Bytes of rows in one message. Large enough that system calls and wake-ups do not count (pgbench
-/// sends 8 kB), small enough to stay in the cache.
-const BUFFER_BYTES: usize = 64 * 1024;
+/// Bytes of rows written at a time; `CopyIn` sends several such pieces in one message.
+const PIECE_BYTES: usize = 16 * 1024;
 
 /// More loaders than this only queue for the table's extension lock.
 const JOBS_MAX: u32 = 1000;
@@ -135,6 +134,7 @@ impl Job<'_> {
         *remains = Remains::Committing;
         sql::run(control, "committing", "commit")?;
         *remains = Remains::Loaded;
+        self.flush_counts(control)?;
         // All pages are frozen, so this reads almost nothing. It tells the server that there is
         // nothing to vacuum: autovacuum would come within a minute, into the first run. Before
         // PostgreSQL 14, where COPY does not mark pages all-visible, it does that work.
@@ -156,7 +156,8 @@ impl Job<'_> {
         sql::run(control, "committing", "commit")?;
         let ranges = split(Table::Accounts.rows(self.scale), self.request.jobs);
         self.together(ranges, |control, range| {
-            self.copy(control, Table::Accounts, range, false)
+            self.copy(control, Table::Accounts, range, false)?;
+            self.flush_counts(control)
         })?;
         for table in Table::ALL {
             self.meter.enter(Phase::Statistics, table.name());
@@ -204,6 +205,17 @@ impl Job<'_> {
         Ok(control)
     }
 
+    /// Has the session's counts of inserted rows written down now. A session keeps them back for
+    /// up to a second; coming after the VACUUM they would look like rows not yet vacuumed.
+    fn flush_counts(&self, control: &mut Control) -> Result<(), Error> {
+        let doing = "flushing the session's statistics";
+        let version = "select current_setting('server_version_num')::int";
+        if sql::row(control, doing, version)?.int(0) >= Some(150_000) {
+            sql::run(control, doing, "select pg_stat_force_next_flush()")?;
+        }
+        Ok(())
+    }
+
     fn create(&self, control: &mut Control) -> Result<(), Error> {
         // In pgbench's order.
         for table in [Table::History, Table::Tellers, Table::Accounts, Table::Branches] {
@@ -243,13 +255,10 @@ impl Job<'_> {
         let expected = range.end - range.start;
         let mut rows = Rows::new(table, self.scale, range.start, range.end);
         copy.buffer().extend_from_slice(HEADER);
-        loop {
+        while !rows.is_done() {
             let buffer = copy.buffer();
             let before = buffer.len();
-            let count = rows.fill(buffer, BUFFER_BYTES);
-            if count == 0 {
-                break;
-            }
+            let count = rows.fill(buffer, before + PIECE_BYTES);
             self.meter.sent(count, (buffer.len() - before) as u64);
             copy.flush_if_full().map_err(failed)?;
             // Given up, the copy is aborted by its drop.

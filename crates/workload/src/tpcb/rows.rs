@@ -64,6 +64,11 @@ impl Rows {
         }
     }
 
+    /// Whether all rows were written.
+    pub fn is_done(&self) -> bool {
+        self.next == self.end
+    }
+
     /// Appends rows until `out` has reached `full` bytes or none is left; returns how many.
     pub fn fill(&mut self, out: &mut Vec<u8>, full: usize) -> u64 {
         let first = self.next;
