@@ -110,7 +110,10 @@ mod tests {
             let drawn = random.uniform(-1, 1);
             seen[usize::try_from(drawn + 1).expect("inside the range")] += 1;
         }
-        assert!(seen.iter().all(|count| (800..1200).contains(count)), "{seen:?}");
+        assert!(
+            seen.iter().all(|count| (800..1200).contains(count)),
+            "{seen:?}"
+        );
     }
 
     #[test]

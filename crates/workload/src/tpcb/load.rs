@@ -17,7 +17,8 @@ use super::schema::{DROP, MAX_SCALE, Table};
 use crate::copy::{HEADER, TRAILER};
 use crate::progress::Meter;
 use crate::stop::{self, Watch};
-use crate::{Control, Error, LoadReport, LoadRequest, Phase, Progress, sql};
+use crate::{Error, LoadReport, LoadRequest, Phase, Progress, sql};
+use prony_server::Control;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
@@ -29,8 +30,7 @@ const JOBS_MAX: u32 = 1000;
 
 /// Settings of a role or database that would break a long load, and notices of tables that do not
 /// exist. For this session only.
-const SESSION: &str =
-    "set client_min_messages = warning; set statement_timeout = 0; set lock_timeout = 0; \
+const SESSION: &str = "set client_min_messages = warning; set statement_timeout = 0; set lock_timeout = 0; \
      set idle_in_transaction_session_timeout = 0";
 
 /// Loads; see the top of this file.
@@ -45,14 +45,22 @@ pub fn load(
     let meter = Meter::start(progress, rows);
     let mut remains = Remains::Untouched;
     let outcome = stop::watched(stop, |watch| {
-        let job = Job { request, scale, meter: &meter, watch };
+        let job = Job {
+            request,
+            scale,
+            meter: &meter,
+            watch,
+        };
         job.run(&mut remains)
     });
     let found = outcome.map_err(|error| explain(error, &remains, scale, stop))?;
     let (phases, seconds) = meter.finish();
     let tables = found
         .into_iter()
-        .map(|found| crate::TableFacts { rows: found.table.rows(scale), ..found.facts })
+        .map(|found| crate::TableFacts {
+            rows: found.table.rows(scale),
+            ..found.facts
+        })
         .collect();
     Ok(LoadReport {
         scale,
@@ -126,7 +134,11 @@ impl Job<'_> {
         // in the catalog, where ANALYZE leaves an estimate.
         for table in Table::ALL {
             self.meter.enter(Phase::Statistics, table.name());
-            self.statement(control, "collecting statistics", &format!("analyze {}", table.name()))?;
+            self.statement(
+                control,
+                "collecting statistics",
+                &format!("analyze {}", table.name()),
+            )?;
         }
         for table in Table::KEYED {
             self.add_key(control, table)?;
@@ -164,7 +176,9 @@ impl Job<'_> {
             let vacuum = format!("vacuum (analyze) {}", table.name());
             self.statement(control, "vacuuming", &vacuum)?;
         }
-        self.together(Table::KEYED.to_vec(), |control, table| self.add_key(control, table))?;
+        self.together(Table::KEYED.to_vec(), |control, table| {
+            self.add_key(control, table)
+        })?;
         *remains = Remains::Loaded;
         Ok(())
     }
@@ -181,7 +195,9 @@ impl Job<'_> {
             for piece in work {
                 let (body, first_error) = (&body, &first_error);
                 scope.spawn(move || {
-                    let done = self.connect().and_then(|mut control| body(&mut control, piece));
+                    let done = self
+                        .connect()
+                        .and_then(|mut control| body(&mut control, piece));
                     if let Err(error) = done {
                         let mut first = first_error.lock().unwrap_or_else(|e| e.into_inner());
                         first.get_or_insert(error);
@@ -218,7 +234,12 @@ impl Job<'_> {
 
     fn create(&self, control: &mut Control) -> Result<(), Error> {
         // In pgbench's order.
-        for table in [Table::History, Table::Tellers, Table::Accounts, Table::Branches] {
+        for table in [
+            Table::History,
+            Table::Tellers,
+            Table::Accounts,
+            Table::Branches,
+        ] {
             self.meter.enter(Phase::Create, table.name());
             self.statement(control, "creating the tables", &table.create(self.scale))?;
         }
@@ -226,7 +247,9 @@ impl Job<'_> {
     }
 
     fn add_key(&self, control: &mut Control, table: Table) -> Result<(), Error> {
-        let Some(statement) = table.add_key() else { return Ok(()) };
+        let Some(statement) = table.add_key() else {
+            return Ok(());
+        };
         self.meter.enter(Phase::Keys, table.name());
         self.statement(control, "building the primary keys", &statement)
     }
@@ -250,7 +273,10 @@ impl Job<'_> {
         self.meter.enter(Phase::Rows, table.name());
         self.go_on()?;
         let freeze = if freeze { ", freeze on" } else { "" };
-        let statement = format!("copy {} from stdin with (format binary{freeze})", table.name());
+        let statement = format!(
+            "copy {} from stdin with (format binary{freeze})",
+            table.name()
+        );
         let mut copy = control.copy_in(&statement).map_err(failed)?;
         let expected = range.end - range.start;
         let mut rows = Rows::new(table, self.scale, range.start, range.end);
@@ -284,7 +310,9 @@ impl Job<'_> {
         if self.watch.goes_on() {
             return Ok(());
         }
-        Err(Error::Stopped { remains: String::new() })
+        Err(Error::Stopped {
+            remains: String::new(),
+        })
     }
 }
 
@@ -295,7 +323,9 @@ fn split(rows: u64, parts: u32) -> Vec<std::ops::Range<u64>> {
         // At most 2^31 accounts a branch-scale of 2^28: u128 keeps the product exact.
         (u128::from(rows) * u128::from(part) / u128::from(parts)) as u64
     };
-    (0..parts).map(|part| bound(part)..bound(part + 1)).collect()
+    (0..parts)
+        .map(|part| bound(part)..bound(part + 1))
+        .collect()
 }
 
 #[cfg(test)]
@@ -304,8 +334,13 @@ mod tests {
 
     #[test]
     fn parts_tile_the_rows() {
-        for (rows, parts) in [(100_000, 1), (100_000, 3), (7, 7), (5, 9), (2_147_483_640_000, 1000)]
-        {
+        for (rows, parts) in [
+            (100_000, 1),
+            (100_000, 3),
+            (7, 7),
+            (5, 9),
+            (2_147_483_640_000, 1000),
+        ] {
             let ranges = split(rows, parts);
             assert_eq!(ranges.first().map(|range| range.start), Some(0));
             assert_eq!(ranges.last().map(|range| range.end), Some(rows));
@@ -320,7 +355,9 @@ mod tests {
     fn impossible_scales_and_jobs_are_refused_with_the_range() {
         assert!(check_asked(1, 1).is_ok());
         for (scale, jobs) in [(0, 1), (MAX_SCALE + 1, 1), (1, 0), (1, JOBS_MAX + 1)] {
-            let message = check_asked(scale, jobs).expect_err("impossible").to_string();
+            let message = check_asked(scale, jobs)
+                .expect_err("impossible")
+                .to_string();
             assert!(message.contains("hint: 1 to "), "{message}");
         }
     }

@@ -45,7 +45,9 @@ impl Remains {
 pub fn explain(error: Error, remains: &Remains, scale: u32, stop: &AtomicBool) -> Error {
     if stop.load(Ordering::Relaxed) {
         // Whatever it was, it came of the stop: a cancelled statement, a connection given up.
-        return Error::Stopped { remains: remains.text().to_owned() };
+        return Error::Stopped {
+            remains: remains.text().to_owned(),
+        };
     }
     let hint = match &error {
         Error::Server { source, .. } => hint(source.sqlstate(), scale),
@@ -53,7 +55,11 @@ pub fn explain(error: Error, remains: &Remains, scale: u32, stop: &AtomicBool) -
         _ if *remains == Remains::Untouched => return error,
         _ => AGAIN.to_owned(),
     };
-    Error::LoadFailed { problem: error.to_string(), remains: remains.text().to_owned(), hint }
+    Error::LoadFailed {
+        problem: error.to_string(),
+        remains: remains.text().to_owned(),
+        hint,
+    }
 }
 
 const AGAIN: &str = "start the load again: it begins anew and leads to the same state";

@@ -2,8 +2,8 @@
 
 use prony_plan::WorkloadPlan;
 use prony_server::embedded::{self, Options, Server};
-use prony_server::{Environment, Target};
-use prony_workload::{Control, Error, LoadReport, LoadRequest, Progress, find};
+use prony_server::{Control, Environment, Target};
+use prony_workload::{Error, LoadReport, LoadRequest, Progress, find};
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -20,7 +20,9 @@ impl Base {
     pub fn new(name: &str) -> Base {
         let server = embedded::shared();
         let mut control = Base::on(server, "postgres").control();
-        control.execute(&format!("create database {name}")).expect("creates a database");
+        control
+            .execute(&format!("create database {name}"))
+            .expect("creates a database");
         Base::on(server, name)
     }
 
@@ -38,7 +40,11 @@ impl Base {
     }
 
     pub fn plan(&self, name: &str, scale: Option<u32>) -> WorkloadPlan {
-        WorkloadPlan { name: name.to_owned(), scale, options: Default::default() }
+        WorkloadPlan {
+            name: name.to_owned(),
+            scale,
+            options: Default::default(),
+        }
     }
 
     pub fn load(&self, name: &str, scale: u32, jobs: u32) -> Result<LoadReport, Error> {
@@ -54,7 +60,12 @@ impl Base {
         stop: &AtomicBool,
     ) -> Result<LoadReport, Error> {
         let plan = self.plan(name, Some(scale));
-        let request = LoadRequest { target: &self.target, plan: &plan, jobs, seed: 1 };
+        let request = LoadRequest {
+            target: &self.target,
+            plan: &plan,
+            jobs,
+            seed: 1,
+        };
         find(name).expect("listed").load(&request, progress, stop)
     }
 }
@@ -67,7 +78,10 @@ pub fn own_server() -> Server {
 
 /// Runs the system's pgbench on a database, which must succeed.
 pub fn pgbench(base: &Base, arguments: &[&str]) {
-    let program = embedded::find().expect("a PostgreSQL").bin_dir.join("pgbench");
+    let program = embedded::find()
+        .expect("a PostgreSQL")
+        .bin_dir
+        .join("pgbench");
     let output = Command::new(program)
         .args(arguments)
         .arg(&base.url)
