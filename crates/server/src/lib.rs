@@ -4,7 +4,14 @@
 //! connection; a throw-away server of our own. Must never: drive load.
 
 pub mod control;
+pub mod error;
+pub mod postgres;
 pub mod target;
 
 pub use control::{Control, CopyIn};
-pub use target::{Address, ChannelBinding, Endpoint, SessionAttrs, SslMode, Target, Tls};
+pub use error::Error;
+pub use postgres::{Environment, redact, resolve};
+pub use target::{
+    Address, AuthMethod, ChannelBinding, Endpoint, RequireAuth, SessionAttrs, SslMode, Target,
+    TcpOptions, Tls,
+};
