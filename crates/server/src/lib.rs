@@ -4,6 +4,7 @@
 //! connection; a throw-away server of our own. Must never: drive load.
 
 pub mod control;
+pub mod embedded;
 pub mod error;
 pub mod postgres;
 pub mod target;
