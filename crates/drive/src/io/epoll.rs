@@ -210,6 +210,7 @@ impl Epoll {
         if flags & libc::EPOLLERR != 0 {
             // A transmit stamp in the error queue shows as an error too, at every wait until it is
             // fetched.
+            let connection = &mut self.slots[slot as usize];
             connection.stamp_ns = socket::transmit_stamp_ns(fd).or(connection.stamp_ns);
             return match socket::pending_error(fd) {
                 0 => None,
