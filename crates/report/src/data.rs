@@ -71,7 +71,12 @@ pub fn tables(out: &mut dyn Write, style: &Style, tables: &[Table]) -> io::Resul
         return Ok(());
     }
     let mut columns = Columns::new(&[
-        "table", "rows", "size", "indexes", "dead rows", "all-visible",
+        "table",
+        "rows",
+        "size",
+        "indexes",
+        "dead rows",
+        "all-visible",
     ]);
     for table in tables {
         columns.row([

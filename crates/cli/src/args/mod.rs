@@ -9,7 +9,7 @@ mod stored;
 
 pub use load::{LoadArgs, TablesArgs};
 pub use run::RunArgs;
-pub use stored::{Format, RunsArgs, ShowArgs};
+pub use stored::{RunsArgs, ShowArgs};
 
 use crate::exit::{self, Exit, Failure};
 use crate::secrets;

@@ -126,30 +126,29 @@ impl RunArgs {
         let workload = (!self.is_plan()).then(|| self.what.clone());
         // A switch that is not given says nothing: the plan's word stands.
         let given = |switch: bool| switch.then_some(true);
-        Asked {
-            url: flag("--url", self.server.url.clone()),
-            embedded: flag("--embedded", given(self.embedded)),
-            workload: flag("WORKLOAD", workload),
-            scale: flag("--scale", self.scale),
-            clients: flag("--clients", self.clients),
-            threads: flag("--threads", self.threads),
-            duration: flag("--duration", self.duration),
-            transactions: flag("--transactions", self.transactions),
-            warmup: flag("--warmup", self.warmup),
-            grace: flag("--grace", self.grace),
-            rate_tps: flag("--rate", self.rate),
-            arrival: flag("--arrival", self.arrival),
-            protocol: flag("--protocol", self.protocol),
-            io: flag("--io", self.io),
-            connect_per_transaction: flag(
+        let mut asked = Asked::default();
+        asked.url = flag("--url", self.server.url.clone());
+        asked.embedded = flag("--embedded", given(self.embedded));
+        asked.workload = flag("WORKLOAD", workload);
+        asked.scale = flag("--scale", self.scale);
+        asked.clients = flag("--clients", self.clients);
+        asked.threads = flag("--threads", self.threads);
+        asked.duration = flag("--duration", self.duration);
+        asked.transactions = flag("--transactions", self.transactions);
+        asked.warmup = flag("--warmup", self.warmup);
+        asked.grace = flag("--grace", self.grace);
+        asked.rate_tps = flag("--rate", self.rate);
+        asked.arrival = flag("--arrival", self.arrival);
+        asked.protocol = flag("--protocol", self.protocol);
+        asked.io = flag("--io", self.io);
+        asked.connect_per_transaction = flag(
                 "--connect-per-transaction",
                 given(self.connect_per_transaction),
-            ),
-            tcp_sample: flag("--tcp-sample", self.tcp_sample),
-            seed: flag("--seed", self.seed),
-            pin: flag("--pin", given(self.pin)),
-            ..Asked::default()
-        }
+            );
+        asked.tcp_sample = flag("--tcp-sample", self.tcp_sample);
+        asked.seed = flag("--seed", self.seed);
+        asked.pin = flag("--pin", given(self.pin));
+        asked
     }
 }
 

@@ -17,12 +17,10 @@ use std::sync::Mutex;
 
 /// Loads and prints what stands in the database now.
 pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
-    let asked = Asked {
-        url: flag("--url", args.server.url.clone()),
-        workload: flag("WORKLOAD", Some(args.workload.clone())),
-        scale: flag("--scale", args.scale),
-        ..Asked::default()
-    };
+    let mut asked = Asked::default();
+    asked.url = flag("--url", args.server.url.clone());
+    asked.workload = flag("WORKLOAD", Some(args.workload.clone()));
+    asked.scale = flag("--scale", args.scale);
     let plan = super::plan::checked(asked, "the command line")?;
     let workload = server::workload(&plan.workload.name)?;
     let target = server::target(args.server.url.as_deref())?;
