@@ -3,6 +3,7 @@
 //! In: a connection URL and the customary environment. Out: a [`Target`]; a blocking control
 //! connection; a throw-away server of our own. Must never: drive load.
 
+pub mod embedded;
 pub mod error;
 pub mod postgres;
 pub mod target;
