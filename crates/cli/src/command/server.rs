@@ -16,7 +16,7 @@ pub fn workload(name: &str) -> Result<&'static dyn Workload, Failure> {
 
 /// Where to connect, by a URL (or nothing) and the customary environment.
 pub fn target(url: Option<&str>) -> Result<Target, Failure> {
-    prony_server::resolve(url.unwrap_or_default(), &Environment::of_process())
+    prony_server::resolve(url.unwrap_or_default(), &Environment::from_process())
         .map_err(|error| told(Exit::Usage, &error.to_string()))
 }
 
