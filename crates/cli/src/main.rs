@@ -4,7 +4,7 @@
 //! an exit code. Must never: hold logic of its own, or show a password.
 
 mod args;
-#[cfg(any())] mod command;
+mod command;
 mod exit;
 mod secrets;
 mod signals;
@@ -19,6 +19,6 @@ fn main() -> ExitCode {
     title::hide_passwords(&arguments);
     // The place for dialects: the name this is called by (argv[0]) will pick who reads the rest. So
     // far every name speaks Prony's own.
-    let ended = args::parse(&arguments).and_then(|asked| { println!("{asked:?}"); Ok(exit::Exit::Fine) });
+    let ended = args::parse(&arguments).and_then(|asked| command::obey(asked, &arguments));
     exit::code(ended)
 }

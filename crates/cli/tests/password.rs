@@ -1,7 +1,8 @@
 //! Passwords appear in no process title and no message.
 
-use std::net::TcpListener;
-use std::process::{Command, Stdio};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 const PASSWORD: &str = "gehe1m-aus-Paris";
 
@@ -10,7 +11,7 @@ const PASSWORD: &str = "gehe1m-aus-Paris";
 fn asked_with(url: impl Fn(u16) -> String) -> (String, String, Option<i32>) {
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = silent.local_addr().expect("bound").port();
-    let child = Command::new(env!("CARGO_BIN_EXE_prony"))
+    let mut child = Command::new(env!("CARGO_BIN_EXE_prony"))
         .args(["check", "tpcb", "--url", &url(port)])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -18,7 +19,7 @@ fn asked_with(url: impl Fn(u16) -> String) -> (String, String, Option<i32>) {
         .spawn()
         .expect("prony starts");
     // While this connection is open and unanswered, the command waits.
-    let (connection, _) = silent.accept().expect("it connects");
+    let connection = accepted(&silent, &mut child);
     let title = std::fs::read(format!("/proc/{}/cmdline", child.id())).expect("its title");
     // Nobody listens any more either, so that a second try ends at once.
     drop(silent);
@@ -29,6 +30,20 @@ fn asked_with(url: impl Fn(u16) -> String) -> (String, String, Option<i32>) {
         String::from_utf8_lossy(&ended.stderr).into_owned(),
         ended.status.code(),
     )
+}
+
+/// The first connection; a command that ends without one fails the test rather than holding it.
+fn accepted(listener: &TcpListener, child: &mut Child) -> TcpStream {
+    listener.set_nonblocking(true).expect("a mode");
+    loop {
+        if let Ok((connection, _)) = listener.accept() {
+            return connection;
+        }
+        if let Some(status) = child.try_wait().expect("its state") {
+            panic!("it ended without connecting: {status}");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! anything that another room can decide.
 
 mod demo;
+mod embedded;
 mod load;
 mod output;
 mod plan;
