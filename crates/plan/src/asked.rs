@@ -186,7 +186,7 @@ impl Asked {
     }
 }
 
-fn entry<'a, T>(given: &'a Given<T>, form: impl Fn(&T) -> Value) -> Option<(Value, &'a Place)> {
+fn entry<T>(given: &Given<T>, form: impl Fn(&T) -> Value) -> Option<(Value, &Place)> {
     let placed = given.as_ref()?;
     Some((form(&placed.value), &placed.place))
 }

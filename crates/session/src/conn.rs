@@ -54,6 +54,9 @@ pub struct Conn {
     noticed_ns: Cell<u64>,
     scheduled_ns: Cell<u64>,
     effect: Cell<Effect>,
+    asleep: Cell<bool>,
+    renewing: Cell<bool>,
+    batched: Cell<bool>,
     failure: RefCell<Option<DbError>>,
     exchange: RefCell<Exchange>,
     pub(crate) now: Cell<Now>,
@@ -70,6 +73,9 @@ impl Conn {
             noticed_ns: Cell::new(0),
             scheduled_ns: Cell::new(0),
             effect: Cell::new(Effect::Reads),
+            asleep: Cell::new(false),
+            renewing: Cell::new(false),
+            batched: Cell::new(false),
             failure: RefCell::new(None),
             exchange: RefCell::new(exchange),
             now: Cell::default(),
@@ -93,7 +99,28 @@ impl Conn {
 
     /// The worker takes up what was asked.
     pub fn take_up(&self) {
+        self.asleep.set(self.ask.get() == Ask::Sleep);
         self.ask.set(Ask::Busy);
+    }
+
+    /// The user sleeps.
+    pub fn is_asleep(&self) -> bool {
+        self.asleep.get() && self.ask.get() == Ask::Busy
+    }
+
+    /// The worker notes whether a failed connect is to be told to the user ([`Ask::Renew`]).
+    pub fn set_renewing(&self, renewing: bool) {
+        self.renewing.set(renewing);
+    }
+
+    /// A failed connect is to be told to the user.
+    pub fn is_renewing(&self) -> bool {
+        self.renewing.get()
+    }
+
+    /// The time at which the user first runs, nanoseconds of the run's clock.
+    pub fn begin(&self, noticed_ns: u64) {
+        self.noticed_ns.set(noticed_ns);
     }
 
     /// The bytes of the request.
@@ -111,9 +138,10 @@ impl Conn {
         fed.map_err(|violation| DbError::protocol(violation.to_string()))
     }
 
-    /// More had arrived than the reply.
-    pub fn has_surplus(&self) -> bool {
-        self.exchange.borrow().has_surplus()
+    /// The arrival of the reply may have been earlier than its stamp says: more had arrived with
+    /// it, or it holds the replies to several statements, whose own arrivals bear one stamp.
+    pub fn shares_arrival(&self) -> bool {
+        self.batched.get() || self.exchange.borrow().has_surplus()
     }
 
     /// The reply is complete, or the time has come, or the connection is up: the user can go on.
@@ -170,6 +198,25 @@ impl Conn {
         self.up.set(false);
     }
 
+    /// The worker closed the connection, because the user wants another.
+    pub fn closed(&self) {
+        self.up.set(false);
+    }
+
+    /// A new connection was refused.
+    pub fn refused(&self, code: Option<[u8; 5]>, reason: String) {
+        let mut error = DbError::lost(reason, false);
+        if let Some(code) = code {
+            error.code = code;
+        }
+        self.failure.replace(Some(error));
+    }
+
+    /// Why the connection is not up, in words.
+    pub fn last_failure(&self) -> String {
+        self.failure().message
+    }
+
     /// Whether the connection is up.
     pub fn is_up(&self) -> bool {
         self.up.get()
@@ -196,19 +243,23 @@ impl Conn {
         batch: impl Iterator<Item = (&'a Statement, &'a [Value<'a>])>,
     ) {
         let mut effect = Effect::Reads;
+        let mut count = 0u32;
         let batch = batch.inspect(|(statement, _)| {
+            count += 1;
             if statement.effect() != Effect::Reads && effect != Effect::Commits {
                 effect = statement.effect();
             }
         });
         self.exchange.borrow_mut().request(batch);
         self.effect.set(effect);
+        self.batched.set(count > 1);
         self.ask.set(Ask::Send);
     }
 
     pub(crate) fn query(&self, sql: &str) {
         self.exchange.borrow_mut().query(sql);
         self.effect.set(Effect::Writes);
+        self.batched.set(false);
         self.ask.set(Ask::Send);
     }
 

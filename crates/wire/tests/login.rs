@@ -150,7 +150,7 @@ fn a_missing_password_is_named() {
 
 #[test]
 fn excluded_ways_get_no_password() {
-    let scram_only = AuthMethods::parse("scram-sha-256").unwrap();
+    let scram_only = AuthMethods::SCRAM_SHA_256;
     for recording in [MD5, CLEARTEXT, TRUST] {
         let mut login = self::login("x");
         login.auth_methods = scram_only;

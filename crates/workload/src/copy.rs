@@ -29,7 +29,9 @@ pub struct BigintHole(usize);
 impl Template {
     /// A row of `columns` columns; exactly as many are to be added.
     pub fn new(columns: i16) -> Self {
-        Template { bytes: columns.to_be_bytes().to_vec() }
+        Template {
+            bytes: columns.to_be_bytes().to_vec(),
+        }
     }
 
     /// Adds an `int` column with this value.

@@ -36,7 +36,7 @@ pub enum Error {
         /// What was being done.
         doing: String,
         /// What the server or the connection said.
-        source: crate::ControlError,
+        source: prony_server::control::Error,
     },
     /// A load did not come to its end.
     #[error("{problem}\n  left behind: {remains}\n  hint: {hint}")]

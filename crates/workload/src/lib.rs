@@ -11,11 +11,8 @@ pub mod registry;
 pub mod tpcb;
 pub mod workload;
 
-mod dev_control;
 mod sql;
 mod stop;
-
-pub use dev_control::{Cancel, Control, ControlError};
 
 pub use error::Error;
 pub use progress::{Phase, Progress, Step};

@@ -120,7 +120,9 @@ impl<'a> Meter<'a> {
         self.rows.fetch_add(rows, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         // A loader that finds another one showing progress has better things to do than wait.
-        let Ok(mut shown) = self.shown.try_lock() else { return };
+        let Ok(mut shown) = self.shown.try_lock() else {
+            return;
+        };
         let now = Instant::now();
         if now.duration_since(shown.last) >= INTERVAL {
             self.show(&mut shown, now);
@@ -159,7 +161,9 @@ impl<'a> Meter<'a> {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Shown> {
         // A panic of another loader has its own report; the counts stay good.
-        self.shown.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.shown
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
@@ -203,7 +207,10 @@ mod tests {
             [Phase::Create, Phase::Rows, Phase::Keys]
         );
         let sum: f64 = phases.iter().map(|(_, seconds)| seconds).sum();
-        assert!((sum - total).abs() < 1e-6, "phases tile the whole: {sum} of {total}");
+        assert!(
+            (sum - total).abs() < 1e-6,
+            "phases tile the whole: {sum} of {total}"
+        );
         let steps = seen.0.into_inner().expect("one thread");
         let most = 3 + usize::try_from((total / INTERVAL.as_secs_f64()) as u64).expect("small");
         assert!(steps.len() <= most, "{} calls in {total} s", steps.len());

@@ -92,13 +92,12 @@ mod tests {
     fn the_order_of_seeding_is_that_of_pgbench() {
         for (clients, default_seed) in [
             (1, 4_306_334_408_478_191_133_u64),
-            (2, 4_482_733_528_710_176_216_u64),
+            (2, 4_482_733_528_210_176_216_u64),
         ] {
             let mut base = Random::new(42);
             for _ in 0..clients {
                 base.next_u64();
             }
-            // pgbench clears the sign bit of neither value: both vectors happen to be positive.
             assert_eq!(base.next_u64(), default_seed);
         }
     }
@@ -111,7 +110,10 @@ mod tests {
             let drawn = random.uniform(-1, 1);
             seen[usize::try_from(drawn + 1).expect("inside the range")] += 1;
         }
-        assert!(seen.iter().all(|count| (800..1200).contains(count)), "{seen:?}");
+        assert!(
+            seen.iter().all(|count| (800..1200).contains(count)),
+            "{seen:?}"
+        );
     }
 
     #[test]

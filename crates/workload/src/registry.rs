@@ -7,8 +7,10 @@ use prony_plan::WorkloadPlan;
 
 /// All workloads, in the order in which they are listed to users.
 pub fn list() -> &'static [&'static dyn Workload] {
-    &[&tpcb::TPCB, &tpcb::SIMPLE_UPDATE, &tpcb::SELECT_ONLY]
+    ALL
 }
+
+static ALL: &[&dyn Workload] = &[&tpcb::TPCB, &tpcb::SIMPLE_UPDATE, &tpcb::SELECT_ONLY];
 
 /// The workload of this name.
 ///
@@ -24,7 +26,10 @@ pub fn find(name: &str) -> Result<&'static dyn Workload, Error> {
         Some(near) => format!("did you mean \"{near}\"? There are: {all}"),
         None => format!("there are: {all}"),
     };
-    Err(Error::UnknownWorkload { name: name.to_owned(), hint })
+    Err(Error::UnknownWorkload {
+        name: name.to_owned(),
+        hint,
+    })
 }
 
 /// What is wrong with a plan's options for this workload: every key that it does not know.
@@ -108,17 +113,26 @@ mod tests {
             ("simple-updates", "\"simple-update\""),
         ] {
             let message = find(asked).err().expect("not a name").to_string();
-            assert!(message.contains(&format!("did you mean {meant}?")), "{message}");
+            assert!(
+                message.contains(&format!("did you mean {meant}?")),
+                "{message}"
+            );
         }
         let message = find("banana").err().expect("not a name").to_string();
         assert!(!message.contains("did you mean"), "{message}");
-        assert!(message.contains("tpcb, simple-update, select-only"), "{message}");
+        assert!(
+            message.contains("tpcb, simple-update, select-only"),
+            "{message}"
+        );
     }
 
     #[test]
     fn unknown_options_are_all_named() {
-        let mut plan =
-            WorkloadPlan { name: "tpcb".into(), scale: None, options: Default::default() };
+        let mut plan = WorkloadPlan {
+            name: "tpcb".into(),
+            scale: None,
+            options: Default::default(),
+        };
         let workload = find("tpcb").expect("listed");
         assert!(option_problems(workload, &plan).is_empty());
         plan.options.insert("warehouses".into(), 3.into());

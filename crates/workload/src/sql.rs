@@ -3,7 +3,7 @@
 //! In: SQL. Out: values as text. Must never: know a workload.
 
 use crate::Error;
-use crate::{Control, ControlError};
+use prony_server::control::{Control, Error as ControlError};
 
 /// One row of a result; NULL is `None`.
 pub struct Row(Vec<Option<String>>);
@@ -32,7 +32,7 @@ impl Row {
 
 /// The rows of one statement. `doing` says what for, as `reading the sizes of the tables`.
 pub fn rows(control: &mut Control, doing: &str, sql: &str) -> Result<Vec<Row>, Error> {
-    let (rows, _) = control.query(sql).map_err(|source| server(doing, source))?;
+    let rows = control.query(sql).map_err(|source| server(doing, source))?;
     Ok(rows.into_iter().map(Row).collect())
 }
 
@@ -48,18 +48,16 @@ pub fn row(control: &mut Control, doing: &str, sql: &str) -> Result<Row, Error> 
 
 /// Runs one statement, or several in one simple query, for their effect.
 pub fn run(control: &mut Control, doing: &str, sql: &str) -> Result<(), Error> {
-    control.query(sql).map(|_| ()).map_err(|source| server(doing, source))
+    control
+        .execute(sql)
+        .map(|_| ())
+        .map_err(|source| server(doing, source))
 }
 
 /// An error of the server or of the connection, with what it came upon.
 pub fn server(doing: &str, source: ControlError) -> Error {
-    Error::Server { doing: doing.to_owned(), source }
-}
-
-/// The SQLSTATE of a server's error.
-pub fn code(error: &ControlError) -> Option<&str> {
-    match error {
-        ControlError::Server(error) => Some(error.code()),
-        _ => None,
+    Error::Server {
+        doing: doing.to_owned(),
+        source,
     }
 }

@@ -3,7 +3,7 @@
 //! In: the stop flag, the connections at work. Out: requests to cancel. Must never: keep a finished
 //! load waiting, or block on a server that does not answer.
 
-use crate::{Cancel, Control};
+use prony_server::control::{Canceller, Control};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -20,7 +20,7 @@ pub struct Watch<'a> {
     stop: &'a AtomicBool,
     /// Another loader failed, so this load is over.
     failed: AtomicBool,
-    cancels: Mutex<Vec<Cancel>>,
+    cancels: Mutex<Vec<Canceller>>,
 }
 
 impl Watch<'_> {
@@ -52,15 +52,18 @@ impl Watch<'_> {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Cancel>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Canceller>> {
         self.cancels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Runs `body`, with a thread beside it that cancels its connections when `stop` is set.
 pub fn watched<T>(stop: &AtomicBool, body: impl FnOnce(&Watch<'_>) -> T) -> T {
-    let watch =
-        Watch { stop, failed: AtomicBool::new(false), cancels: Mutex::new(Vec::new()) };
+    let watch = Watch {
+        stop,
+        failed: AtomicBool::new(false),
+        cancels: Mutex::new(Vec::new()),
+    };
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let watcher = scope.spawn(|| {
@@ -74,7 +77,10 @@ pub fn watched<T>(stop: &AtomicBool, body: impl FnOnce(&Watch<'_>) -> T) -> T {
             }
         });
         // Also when `body` panics: the scope would wait for the watcher for ever.
-        let _end = End { done: &done, watcher: watcher.thread() };
+        let _end = End {
+            done: &done,
+            watcher: watcher.thread(),
+        };
         body(&watch)
     })
 }

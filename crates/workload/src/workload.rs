@@ -4,7 +4,7 @@
 
 use crate::{Error, Progress};
 use prony_plan::WorkloadPlan;
-use crate::Control;
+use prony_server::Control;
 use prony_server::Target;
 use prony_session::Program;
 use std::sync::Arc;
@@ -108,7 +108,10 @@ pub struct LoadReport {
 impl LoadReport {
     /// Rows a second while rows were sent; `None` where that took no measurable time.
     pub fn rows_per_s(&self) -> Option<f64> {
-        let (_, seconds) = self.phases.iter().find(|(phase, _)| *phase == crate::Phase::Rows)?;
+        let (_, seconds) = self
+            .phases
+            .iter()
+            .find(|(phase, _)| *phase == crate::Phase::Rows)?;
         (*seconds > 0.0).then(|| self.rows as f64 / seconds)
     }
 }
@@ -146,7 +149,9 @@ pub struct CheckReport {
 impl CheckReport {
     /// Whether nothing is wrong. Notes do not count.
     pub fn is_ok(&self) -> bool {
-        self.findings.iter().all(|finding| finding.state != State::Wrong)
+        self.findings
+            .iter()
+            .all(|finding| finding.state != State::Wrong)
     }
 }
 

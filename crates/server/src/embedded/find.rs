@@ -164,9 +164,24 @@ pub(super) fn inspect(
 }
 
 fn ask_version(program: &Path, user: Option<&ServerUser>) -> Result<Version, String> {
-    let output = process::command(program, user, Path::new("/"))
-        .arg("--version")
-        .output()
+    let run = || {
+        process::command(program, user, Path::new("/"))
+            .arg("--version")
+            .output()
+    };
+    let mut output = run();
+    // A program that was written a moment ago is "busy" while any other thread is between fork and
+    // exec: that child holds the open file for so long.
+    for _ in 0..50 {
+        match &output {
+            Err(problem) if problem.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                output = run();
+            }
+            _ => break,
+        }
+    }
+    let output = output
         .map_err(|problem| match user {
             Some(user) if problem.kind() == std::io::ErrorKind::PermissionDenied => format!(
                 "the user {} (root must not run a server) may not run {}: every folder above it must be open to that user",

@@ -33,7 +33,6 @@ pub struct Server {
     installation: Installation,
     user: Option<ServerUser>,
     password: Secret,
-    fixed_port: Option<u16>,
     patience: Duration,
     state: Mutex<State>,
     // After `state`: the directory goes when the server has ended.
@@ -54,6 +53,20 @@ impl Server {
     /// # Errors
     /// Any [`Error`]; the end of the server's log is in it. Nothing is left behind then.
     pub fn start(installation: &Installation, options: &Options) -> Result<Server, Error> {
+        let server = Server::prepare(installation, options)?;
+        match options.port {
+            Some(port) => {
+                let mut state = server.state();
+                state.port = port;
+                server.run_once(&mut state)?;
+            }
+            None => server.launch(&mut free_port)?,
+        }
+        Ok(server)
+    }
+
+    /// Everything but the start.
+    pub(super) fn prepare(installation: &Installation, options: &Options) -> Result<Server, Error> {
         let user = server_user()?;
         let directory = Directory::create(options.parent.as_deref(), user.as_ref())?;
         let password = random_hex(16).map_err(Error::io("read", "/dev/urandom"))?;
@@ -61,18 +74,16 @@ impl Server {
             installation: installation.clone(),
             user,
             password: Secret::new(password),
-            fixed_port: options.port,
             patience: options.patience,
             state: Mutex::new(State {
                 child: None,
-                port: options.port.unwrap_or(0),
+                port: 0,
                 frozen: Vec::new(),
             }),
             directory,
         };
         server.initdb()?;
         server.configure(options)?;
-        server.launch(&mut server.state())?;
         Ok(server)
     }
 
@@ -277,18 +288,18 @@ impl Server {
         Ok(())
     }
 
-    /// Starts on a free port, and tries another when somebody was faster.
-    fn launch(&self, state: &mut State) -> Result<(), Error> {
+    /// Starts on a port of `next_port`, and asks for another when somebody was faster.
+    pub(super) fn launch(
+        &self,
+        next_port: &mut dyn FnMut() -> io::Result<u16>,
+    ) -> Result<(), Error> {
+        let mut state = self.state();
         let mut tries = 1;
         loop {
-            if self.fixed_port.is_none() {
-                state.port = free_port().map_err(Error::io("bind", "127.0.0.1"))?;
-            }
-            match self.run_once(state) {
+            state.port = next_port().map_err(Error::io("bind", "127.0.0.1"))?;
+            match self.run_once(&mut state) {
                 Err(Error::Start { log, .. })
-                    if self.fixed_port.is_none()
-                        && log.contains("Address already in use")
-                        && tries < PORT_TRIES =>
+                    if log.contains("Address already in use") && tries < PORT_TRIES =>
                 {
                     tries += 1;
                 }
@@ -415,7 +426,7 @@ fn thaw(state: &mut State) {
 }
 
 /// A port that was free a moment ago.
-fn free_port() -> io::Result<u16> {
+pub(super) fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 

@@ -28,45 +28,12 @@ impl AuthMethods {
     /// Whatever the server asks for: the default.
     pub const ANY: AuthMethods = AuthMethods(15);
 
-    /// Reads libpq's list: `scram-sha-256,md5` admits these alone, `!password,!none` all but these.
-    ///
-    /// `gss` and `sspi` are understood and never admitted, because Prony does not speak them.
-    ///
-    /// # Errors
-    /// The text says which part of the list is wrong.
-    pub fn parse(list: &str) -> Result<AuthMethods, String> {
-        if list.is_empty() {
-            return Ok(AuthMethods::ANY);
-        }
-        let negated = list.starts_with('!');
-        let mut named = 0;
-        for item in list.split(',') {
-            let name = item.strip_prefix('!');
-            if name.is_some() != negated {
-                return Err(format!(
-                    "require_auth \"{list}\" mixes methods with and without \"!\""
-                ));
-            }
-            named |= match name.unwrap_or(item) {
-                "password" => AuthMethods::PASSWORD.0,
-                "md5" => AuthMethods::MD5.0,
-                "scram-sha-256" => AuthMethods::SCRAM_SHA_256.0,
-                "none" => AuthMethods::NONE.0,
-                "gss" | "sspi" => 0,
-                other => {
-                    return Err(format!(
-                        "require_auth names \"{other}\"; it knows password, md5, gss, sspi, \
-                         scram-sha-256 and none"
-                    ));
-                }
-            };
-        }
-        let admitted = if negated {
-            AuthMethods::ANY.0 & !named
-        } else {
-            named
-        };
-        Ok(AuthMethods(admitted))
+    /// None of them, not even to be let in without a question; a start for a list.
+    pub const EMPTY: AuthMethods = AuthMethods(0);
+
+    /// These and those.
+    pub const fn and(self, other: AuthMethods) -> AuthMethods {
+        AuthMethods(self.0 | other.0)
     }
 
     /// Whether all of `other` is admitted.
@@ -315,21 +282,4 @@ fn message(tag: u8, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
 
 fn malformed() -> ConnectError {
     ConnectError::Protocol("malformed authentication request".into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn require_auth_is_read_as_libpq_reads_it() {
-        let only = AuthMethods::parse("scram-sha-256,md5").unwrap();
-        assert!(only.admits(AuthMethods::MD5) && !only.admits(AuthMethods::NONE));
-        let but = AuthMethods::parse("!password,!none").unwrap();
-        assert!(but.admits(AuthMethods::MD5) && !but.admits(AuthMethods::PASSWORD));
-        assert_eq!(AuthMethods::parse(""), Ok(AuthMethods::ANY));
-        assert!(AuthMethods::parse("md5,!none").is_err());
-        assert!(AuthMethods::parse("ldap").unwrap_err().contains("ldap"));
-        assert!(!AuthMethods::parse("gss").unwrap().admits(AuthMethods::NONE));
-    }
 }

@@ -80,12 +80,18 @@ pub enum TlsUse {
 }
 
 /// What identifies a session to a CancelRequest.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct CancelKey {
     /// The server process that serves the session; 0 if the server named none.
     pub backend_pid: u32,
     /// The secret that goes with it.
     pub secret: Box<[u8]>,
+}
+
+impl std::fmt::Debug for CancelKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "CancelKey({}, ***)", self.backend_pid)
+    }
 }
 
 /// What the server says of its settings: name and value, in the order of arrival.

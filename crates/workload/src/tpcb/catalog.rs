@@ -5,7 +5,8 @@
 
 use super::schema::{DROP, Table};
 use crate::sql::{self, Row};
-use crate::{Control, Error, TableFacts};
+use crate::{Error, TableFacts};
+use prony_server::Control;
 
 /// A table that exists under one of the names, first in the search path.
 pub struct Found {
@@ -55,9 +56,15 @@ pub fn find(control: &mut Control) -> Result<Vec<Found>, Error> {
 }
 
 fn read(row: &Row) -> Option<Found> {
-    let table = *Table::ALL.iter().find(|table| Some(table.name()) == row.text(0))?;
+    let table = *Table::ALL
+        .iter()
+        .find(|table| Some(table.name()) == row.text(0))?;
     let columns = row.text(2).unwrap_or_default().to_owned();
-    let count = |column| row.int(column).and_then(|value| u64::try_from(value).ok()).unwrap_or(0);
+    let count = |column| {
+        row.int(column)
+            .and_then(|value| u64::try_from(value).ok())
+            .unwrap_or(0)
+    };
     let pages = count(11);
     Some(Found {
         table,
@@ -82,7 +89,9 @@ fn read(row: &Row) -> Option<Found> {
 /// # Errors
 /// Names the first such table.
 pub fn refuse_foreign(found: &[Found]) -> Result<(), Error> {
-    let Some(foreign) = found.iter().find(|found| !found.ours) else { return Ok(()) };
+    let Some(foreign) = found.iter().find(|found| !found.ours) else {
+        return Ok(());
+    };
     let table = foreign.table;
     Err(Error::Data {
         problem: format!(
@@ -106,5 +115,8 @@ pub fn clean(control: &mut Control) -> Result<Vec<String>, Error> {
     if !found.is_empty() {
         sql::run(control, "dropping the tables", DROP)?;
     }
-    Ok(found.iter().map(|found| found.table.name().to_owned()).collect())
+    Ok(found
+        .iter()
+        .map(|found| found.table.name().to_owned())
+        .collect())
 }

@@ -14,7 +14,8 @@
 
 use super::catalog::{self, Found};
 use super::schema::Table;
-use crate::{CheckReport, Control, Error, Finding, State, sql};
+use crate::{CheckReport, Error, Finding, State, sql};
+use prony_server::Control;
 
 /// What one pass over a table finds.
 struct Contents {
@@ -68,7 +69,11 @@ fn read(control: &mut Control, table: Table) -> Result<Contents, Error> {
     let (sum, key, misplaced) = match table {
         Table::Branches => ("bbalance", "bid", "false"),
         Table::Tellers => ("tbalance", "tid", "bid is distinct from (tid - 1) / 10 + 1"),
-        Table::Accounts => ("abalance", "aid", "bid is distinct from (aid - 1) / 100000 + 1"),
+        Table::Accounts => (
+            "abalance",
+            "aid",
+            "bid is distinct from (aid - 1) / 100000 + 1",
+        ),
         Table::History => ("delta", "null::int", "false"),
     };
     let name = table.name();
@@ -80,7 +85,11 @@ fn read(control: &mut Control, table: Table) -> Result<Contents, Error> {
              count(*) filter (where {misplaced}) from {name}"
         ),
     )?;
-    let count = |column| row.int(column).and_then(|value| u64::try_from(value).ok()).unwrap_or(0);
+    let count = |column| {
+        row.int(column)
+            .and_then(|value| u64::try_from(value).ok())
+            .unwrap_or(0)
+    };
     Ok(Contents {
         table,
         rows: count(0),
@@ -103,7 +112,10 @@ fn tables(found: &[Found]) -> Vec<Finding> {
             None => findings.push(finding(
                 State::Wrong,
                 "table-missing",
-                format!("table {} is missing; `prony load tpcb --scale N` makes it", table.name()),
+                format!(
+                    "table {} is missing; `prony load tpcb --scale N` makes it",
+                    table.name()
+                ),
             )),
             Some(found) if !found.ours => findings.push(finding(
                 State::Wrong,
@@ -173,7 +185,11 @@ fn key(found: &Found) -> Option<Finding> {
     let column = found.table.key()?;
     let name = found.table.name();
     Some(if found.keyed {
-        finding(State::Ok, "key", format!("{name} has its primary key ({column})"))
+        finding(
+            State::Ok,
+            "key",
+            format!("{name} has its primary key ({column})"),
+        )
     } else {
         let text = format!(
             "{name} has no primary key ({column}): the load did not come to its end; load again"
@@ -184,7 +200,12 @@ fn key(found: &Found) -> Option<Finding> {
 
 /// The invariants among the sums.
 fn balances(found: &[Found], contents: &[Contents]) -> Vec<Finding> {
-    let sum = |table| contents.iter().find(|read| read.table == table).map(|read| read.sum);
+    let sum = |table| {
+        contents
+            .iter()
+            .find(|read| read.table == table)
+            .map(|read| read.sum)
+    };
     let mut findings = Vec::new();
     if let (Some(tellers), Some(branches)) = (sum(Table::Tellers), sum(Table::Branches)) {
         let id = "balances-tellers-branches";
@@ -200,9 +221,16 @@ fn balances(found: &[Found], contents: &[Contents]) -> Vec<Finding> {
             finding(State::Wrong, id, text)
         });
     }
-    let emptied = found.iter().any(|found| found.table == Table::History && found.rewritten);
+    let emptied = found
+        .iter()
+        .any(|found| found.table == Table::History && found.rewritten);
     if let (Some(accounts), Some(history)) = (sum(Table::Accounts), sum(Table::History)) {
-        findings.push(accounts_history(accounts, history, sum(Table::Branches), emptied));
+        findings.push(accounts_history(
+            accounts,
+            history,
+            sum(Table::Branches),
+            emptied,
+        ));
     }
     findings
 }
@@ -279,10 +307,16 @@ pub fn scale_for_run(control: &mut Control, name: &str, asked: Option<u32>) -> R
     if scale == 0 {
         return Err(half("pgbench_branches is empty".to_owned()));
     }
-    if let Some(found) = found.iter().find(|found| found.table.key().is_some() && !found.keyed) {
+    if let Some(found) = found
+        .iter()
+        .find(|found| found.table.key().is_some() && !found.keyed)
+    {
         return Err(half(format!("{} has no primary key", found.table.name())));
     }
-    let tellers = facts.int(1).and_then(|count| u64::try_from(count).ok()).unwrap_or(0);
+    let tellers = facts
+        .int(1)
+        .and_then(|count| u64::try_from(count).ok())
+        .unwrap_or(0);
     if tellers != Table::Tellers.rows(scale) {
         return Err(half(format!(
             "pgbench_tellers has {tellers} rows, and scale {scale} has {}",

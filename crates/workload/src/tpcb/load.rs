@@ -17,21 +17,20 @@ use super::schema::{DROP, MAX_SCALE, Table};
 use crate::copy::{HEADER, TRAILER};
 use crate::progress::Meter;
 use crate::stop::{self, Watch};
-use crate::{Control, Error, LoadReport, LoadRequest, Phase, Progress, sql};
+use crate::{Error, LoadReport, LoadRequest, Phase, Progress, sql};
+use prony_server::Control;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-/// Bytes of rows in one message. Large enough that system calls and wake-ups do not count (pgbench
-/// sends 8 kB), small enough to stay in the cache.
-const BUFFER_BYTES: usize = 64 * 1024;
+/// Bytes of rows written at a time; `CopyIn` sends several such pieces in one message.
+const PIECE_BYTES: usize = 16 * 1024;
 
 /// More loaders than this only queue for the table's extension lock.
 const JOBS_MAX: u32 = 1000;
 
 /// Settings of a role or database that would break a long load, and notices of tables that do not
 /// exist. For this session only.
-const SESSION: &str =
-    "set client_min_messages = warning; set statement_timeout = 0; set lock_timeout = 0; \
+const SESSION: &str = "set client_min_messages = warning; set statement_timeout = 0; set lock_timeout = 0; \
      set idle_in_transaction_session_timeout = 0";
 
 /// Loads; see the top of this file.
@@ -46,14 +45,22 @@ pub fn load(
     let meter = Meter::start(progress, rows);
     let mut remains = Remains::Untouched;
     let outcome = stop::watched(stop, |watch| {
-        let job = Job { request, scale, meter: &meter, watch };
+        let job = Job {
+            request,
+            scale,
+            meter: &meter,
+            watch,
+        };
         job.run(&mut remains)
     });
     let found = outcome.map_err(|error| explain(error, &remains, scale, stop))?;
     let (phases, seconds) = meter.finish();
     let tables = found
         .into_iter()
-        .map(|found| crate::TableFacts { rows: found.table.rows(scale), ..found.facts })
+        .map(|found| crate::TableFacts {
+            rows: found.table.rows(scale),
+            ..found.facts
+        })
         .collect();
     Ok(LoadReport {
         scale,
@@ -127,7 +134,11 @@ impl Job<'_> {
         // in the catalog, where ANALYZE leaves an estimate.
         for table in Table::ALL {
             self.meter.enter(Phase::Statistics, table.name());
-            self.statement(control, "collecting statistics", &format!("analyze {}", table.name()))?;
+            self.statement(
+                control,
+                "collecting statistics",
+                &format!("analyze {}", table.name()),
+            )?;
         }
         for table in Table::KEYED {
             self.add_key(control, table)?;
@@ -135,6 +146,7 @@ impl Job<'_> {
         *remains = Remains::Committing;
         sql::run(control, "committing", "commit")?;
         *remains = Remains::Loaded;
+        self.flush_counts(control)?;
         // All pages are frozen, so this reads almost nothing. It tells the server that there is
         // nothing to vacuum: autovacuum would come within a minute, into the first run. Before
         // PostgreSQL 14, where COPY does not mark pages all-visible, it does that work.
@@ -156,14 +168,17 @@ impl Job<'_> {
         sql::run(control, "committing", "commit")?;
         let ranges = split(Table::Accounts.rows(self.scale), self.request.jobs);
         self.together(ranges, |control, range| {
-            self.copy(control, Table::Accounts, range, false)
+            self.copy(control, Table::Accounts, range, false)?;
+            self.flush_counts(control)
         })?;
         for table in Table::ALL {
             self.meter.enter(Phase::Statistics, table.name());
             let vacuum = format!("vacuum (analyze) {}", table.name());
             self.statement(control, "vacuuming", &vacuum)?;
         }
-        self.together(Table::KEYED.to_vec(), |control, table| self.add_key(control, table))?;
+        self.together(Table::KEYED.to_vec(), |control, table| {
+            self.add_key(control, table)
+        })?;
         *remains = Remains::Loaded;
         Ok(())
     }
@@ -180,7 +195,9 @@ impl Job<'_> {
             for piece in work {
                 let (body, first_error) = (&body, &first_error);
                 scope.spawn(move || {
-                    let done = self.connect().and_then(|mut control| body(&mut control, piece));
+                    let done = self
+                        .connect()
+                        .and_then(|mut control| body(&mut control, piece));
                     if let Err(error) = done {
                         let mut first = first_error.lock().unwrap_or_else(|e| e.into_inner());
                         first.get_or_insert(error);
@@ -204,9 +221,25 @@ impl Job<'_> {
         Ok(control)
     }
 
+    /// Has the session's counts of inserted rows written down now. A session keeps them back for
+    /// up to a second; coming after the VACUUM they would look like rows not yet vacuumed.
+    fn flush_counts(&self, control: &mut Control) -> Result<(), Error> {
+        let doing = "flushing the session's statistics";
+        let version = "select current_setting('server_version_num')::int";
+        if sql::row(control, doing, version)?.int(0) >= Some(150_000) {
+            sql::run(control, doing, "select pg_stat_force_next_flush()")?;
+        }
+        Ok(())
+    }
+
     fn create(&self, control: &mut Control) -> Result<(), Error> {
         // In pgbench's order.
-        for table in [Table::History, Table::Tellers, Table::Accounts, Table::Branches] {
+        for table in [
+            Table::History,
+            Table::Tellers,
+            Table::Accounts,
+            Table::Branches,
+        ] {
             self.meter.enter(Phase::Create, table.name());
             self.statement(control, "creating the tables", &table.create(self.scale))?;
         }
@@ -214,7 +247,9 @@ impl Job<'_> {
     }
 
     fn add_key(&self, control: &mut Control, table: Table) -> Result<(), Error> {
-        let Some(statement) = table.add_key() else { return Ok(()) };
+        let Some(statement) = table.add_key() else {
+            return Ok(());
+        };
         self.meter.enter(Phase::Keys, table.name());
         self.statement(control, "building the primary keys", &statement)
     }
@@ -238,29 +273,25 @@ impl Job<'_> {
         self.meter.enter(Phase::Rows, table.name());
         self.go_on()?;
         let freeze = if freeze { ", freeze on" } else { "" };
-        let statement = format!("copy {} from stdin with (format binary{freeze})", table.name());
-        control.copy_in(&statement).map_err(failed)?;
+        let statement = format!(
+            "copy {} from stdin with (format binary{freeze})",
+            table.name()
+        );
+        let mut copy = control.copy_in(&statement).map_err(failed)?;
         let expected = range.end - range.start;
         let mut rows = Rows::new(table, self.scale, range.start, range.end);
-        let mut buffer = Vec::with_capacity(BUFFER_BYTES + 128);
-        buffer.extend_from_slice(HEADER);
-        loop {
-            let count = rows.fill(&mut buffer, BUFFER_BYTES);
-            if count == 0 {
-                break;
-            }
-            control.copy_send(&buffer).map_err(failed)?;
-            self.meter.sent(count, buffer.len() as u64);
-            buffer.clear();
-            if let Err(over) = self.go_on() {
-                // The reply is the server's error that we gave up; what matters is why.
-                drop(control.copy_fail());
-                return Err(over);
-            }
+        copy.buffer().extend_from_slice(HEADER);
+        while !rows.is_done() {
+            let buffer = copy.buffer();
+            let before = buffer.len();
+            let count = rows.fill(buffer, before + PIECE_BYTES);
+            self.meter.sent(count, (buffer.len() - before) as u64);
+            copy.flush_if_full().map_err(failed)?;
+            // Given up, the copy is aborted by its drop.
+            self.go_on()?;
         }
-        buffer.extend_from_slice(TRAILER);
-        control.copy_send(&buffer).map_err(failed)?;
-        let stored = control.copy_done().map_err(failed)?;
+        copy.buffer().extend_from_slice(TRAILER);
+        let stored = copy.finish().map_err(failed)?;
         if stored != expected {
             return Err(Error::Data {
                 problem: format!(
@@ -279,7 +310,9 @@ impl Job<'_> {
         if self.watch.goes_on() {
             return Ok(());
         }
-        Err(Error::Stopped { remains: String::new() })
+        Err(Error::Stopped {
+            remains: String::new(),
+        })
     }
 }
 
@@ -290,7 +323,9 @@ fn split(rows: u64, parts: u32) -> Vec<std::ops::Range<u64>> {
         // At most 2^31 accounts a branch-scale of 2^28: u128 keeps the product exact.
         (u128::from(rows) * u128::from(part) / u128::from(parts)) as u64
     };
-    (0..parts).map(|part| bound(part)..bound(part + 1)).collect()
+    (0..parts)
+        .map(|part| bound(part)..bound(part + 1))
+        .collect()
 }
 
 #[cfg(test)]
@@ -299,8 +334,13 @@ mod tests {
 
     #[test]
     fn parts_tile_the_rows() {
-        for (rows, parts) in [(100_000, 1), (100_000, 3), (7, 7), (5, 9), (2_147_483_640_000, 1000)]
-        {
+        for (rows, parts) in [
+            (100_000, 1),
+            (100_000, 3),
+            (7, 7),
+            (5, 9),
+            (2_147_483_640_000, 1000),
+        ] {
             let ranges = split(rows, parts);
             assert_eq!(ranges.first().map(|range| range.start), Some(0));
             assert_eq!(ranges.last().map(|range| range.end), Some(rows));
@@ -315,7 +355,9 @@ mod tests {
     fn impossible_scales_and_jobs_are_refused_with_the_range() {
         assert!(check_asked(1, 1).is_ok());
         for (scale, jobs) in [(0, 1), (MAX_SCALE + 1, 1), (1, 0), (1, JOBS_MAX + 1)] {
-            let message = check_asked(scale, jobs).expect_err("impossible").to_string();
+            let message = check_asked(scale, jobs)
+                .expect_err("impossible")
+                .to_string();
             assert!(message.contains("hint: 1 to "), "{message}");
         }
     }

@@ -12,9 +12,9 @@ mod rows;
 mod schema;
 
 use crate::{CheckReport, Error, LoadReport, LoadRequest, Loaded, Progress, Workload};
-use prony_plan::WorkloadPlan;
-use crate::Control;
 use program::{Accounts, Kind};
+use prony_plan::WorkloadPlan;
+use prony_server::Control;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -60,7 +60,10 @@ impl Workload for AccountWorkload {
     }
 
     fn statements(&self) -> Vec<String> {
-        program::statements(self.kind).iter().map(|sql| (*sql).to_owned()).collect()
+        program::statements(self.kind)
+            .iter()
+            .map(|sql| (*sql).to_owned())
+            .collect()
     }
 
     fn load(
@@ -83,6 +86,9 @@ impl Workload for AccountWorkload {
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<Loaded, Error> {
         let scale = check::scale_for_run(control, self.name, plan.scale)?;
         let program = Accounts::new(self.kind, self.name, scale);
-        Ok(Loaded { program: Arc::new(program), scale })
+        Ok(Loaded {
+            program: Arc::new(program),
+            scale,
+        })
     }
 }

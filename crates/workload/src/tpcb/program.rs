@@ -97,7 +97,10 @@ impl Accounts {
             insert_history: set.add(INSERT_HISTORY),
             end: set.add(END),
         };
-        Accounts { shared: Arc::new(shared), name: [name] }
+        Accounts {
+            shared: Arc::new(shared),
+            name: [name],
+        }
     }
 }
 
@@ -168,7 +171,12 @@ impl Shared {
     fn draw(&self, random: &mut Random) -> Draw {
         let aid = random.uniform(1, self.accounts);
         if self.kind == Kind::SelectOnly {
-            return Draw { aid, bid: 0, tid: 0, delta: 0 };
+            return Draw {
+                aid,
+                bid: 0,
+                tid: 0,
+                delta: 0,
+            };
         }
         Draw {
             aid,

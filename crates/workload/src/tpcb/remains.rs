@@ -3,7 +3,7 @@
 //! In: how far it came, what stopped it. Out: the error that the user reads. Must never: promise
 //! more than is known.
 
-use crate::{Error, sql};
+use crate::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How far a load came.
@@ -45,15 +45,21 @@ impl Remains {
 pub fn explain(error: Error, remains: &Remains, scale: u32, stop: &AtomicBool) -> Error {
     if stop.load(Ordering::Relaxed) {
         // Whatever it was, it came of the stop: a cancelled statement, a connection given up.
-        return Error::Stopped { remains: remains.text().to_owned() };
+        return Error::Stopped {
+            remains: remains.text().to_owned(),
+        };
     }
     let hint = match &error {
-        Error::Server { source, .. } => hint(sql::code(source), scale),
+        Error::Server { source, .. } => hint(source.sqlstate(), scale),
         // Asked too much, or a table that is not ours: those say themselves what to do.
         _ if *remains == Remains::Untouched => return error,
         _ => AGAIN.to_owned(),
     };
-    Error::LoadFailed { problem: error.to_string(), remains: remains.text().to_owned(), hint }
+    Error::LoadFailed {
+        problem: error.to_string(),
+        remains: remains.text().to_owned(),
+        hint,
+    }
 }
 
 const AGAIN: &str = "start the load again: it begins anew and leads to the same state";

@@ -3,7 +3,7 @@
 //! In: a table and a range of row numbers. Out: bytes. Must never: depend on anything but the row
 //! number (no row of these tables is random), so that any split over loaders gives the same data.
 
-use super::schema::{ACCOUNTS_PER_BRANCH, BIGINT_FROM_SCALE, Table, TELLERS_PER_BRANCH};
+use super::schema::{ACCOUNTS_PER_BRANCH, BIGINT_FROM_SCALE, TELLERS_PER_BRANCH, Table};
 use crate::copy::{BigintHole, IntHole, Template};
 
 /// Writes the rows of one table.
@@ -62,6 +62,11 @@ impl Rows {
             branch_id,
             left_in_branch: rows_per_branch - first % rows_per_branch,
         }
+    }
+
+    /// Whether all rows were written.
+    pub fn is_done(&self) -> bool {
+        self.next == self.end
     }
 
     /// Appends rows until `out` has reached `full` bytes or none is left; returns how many.
@@ -124,15 +129,24 @@ mod tests {
 
     #[test]
     fn rows_are_those_of_pgbench() {
-        assert_eq!(decode(&all(Table::Branches, 2, 0, 2))[1], [int(2), int(0), None]);
+        assert_eq!(
+            decode(&all(Table::Branches, 2, 0, 2))[1],
+            [int(2), int(0), None]
+        );
         let tellers = decode(&all(Table::Tellers, 2, 0, 20));
         assert_eq!(tellers[9], [int(10), int(1), int(0), None]);
         assert_eq!(tellers[10], [int(11), int(2), int(0), None]);
         let accounts = decode(&all(Table::Accounts, 2, 0, 200_000));
         assert_eq!(accounts.len(), 200_000);
         assert_eq!(accounts[0], [int(1), int(1), int(0), Some(Vec::new())]);
-        assert_eq!(accounts[99_999], [int(100_000), int(1), int(0), Some(Vec::new())]);
-        assert_eq!(accounts[100_000], [int(100_001), int(2), int(0), Some(Vec::new())]);
+        assert_eq!(
+            accounts[99_999],
+            [int(100_000), int(1), int(0), Some(Vec::new())]
+        );
+        assert_eq!(
+            accounts[100_000],
+            [int(100_001), int(2), int(0), Some(Vec::new())]
+        );
         assert!(all(Table::History, 2, 0, Table::History.rows(2)).is_empty());
     }
 
@@ -150,7 +164,11 @@ mod tests {
     #[test]
     fn any_split_gives_the_same_bytes() {
         let whole = all(Table::Accounts, 3, 0, 300_000);
-        for cuts in [vec![1], vec![99_999, 100_000, 100_001], vec![150_000, 299_999]] {
+        for cuts in [
+            vec![1],
+            vec![99_999, 100_000, 100_001],
+            vec![150_000, 299_999],
+        ] {
             let mut bounds = vec![0];
             bounds.extend(cuts);
             bounds.push(300_000);

@@ -27,8 +27,12 @@ pub enum Table {
 
 impl Table {
     /// In the order in which they are loaded.
-    pub const ALL: [Table; 4] =
-        [Table::Branches, Table::Tellers, Table::Accounts, Table::History];
+    pub const ALL: [Table; 4] = [
+        Table::Branches,
+        Table::Tellers,
+        Table::Accounts,
+        Table::History,
+    ];
     /// Those that have rows and a key.
     pub const KEYED: [Table; 3] = [Table::Branches, Table::Tellers, Table::Accounts];
 
@@ -70,7 +74,11 @@ impl Table {
 
     /// The statement that creates it.
     pub fn create(self, scale: u32) -> String {
-        let aid = if scale >= BIGINT_FROM_SCALE { "bigint" } else { "int" };
+        let aid = if scale >= BIGINT_FROM_SCALE {
+            "bigint"
+        } else {
+            "int"
+        };
         match self {
             Table::Branches => "create table pgbench_branches(bid int not null, bbalance int, \
                  filler char(88)) with (fillfactor=100)"
@@ -92,7 +100,10 @@ impl Table {
     /// The statement that adds its primary key; `None` for history.
     pub fn add_key(self) -> Option<String> {
         let key = self.key()?;
-        Some(format!("alter table {} add primary key ({key})", self.name()))
+        Some(format!(
+            "alter table {} add primary key ({key})",
+            self.name()
+        ))
     }
 }
 

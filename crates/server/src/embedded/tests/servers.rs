@@ -1,8 +1,10 @@
 //! Servers start, answer, refuse, restart and explain themselves.
 
+use super::super::download::fetch;
 use super::super::find::{Source, inspect, survey};
 use super::super::privileges::{effective_uid, server_user};
-use super::super::{Error, Installation, Options, Server, find, shared};
+use super::super::server::free_port;
+use super::super::{Error, Installation, Options, Package, Server, find, shared};
 use super::{Scratch, ask, eventually, lives, owner, process, psql, start};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -130,7 +132,20 @@ fn a_taken_port_is_told_when_asked_for_and_avoided_when_not() {
     let problem = Server::start(&installation, &options).expect_err("the port is taken");
     let text = problem.to_string();
     assert!(text.contains("Address already in use"), "{text}");
-    let second = start(Options::default());
+
+    // The first port on offer is taken in the moment between choice and use.
+    let second = Server::prepare(&installation, &Options::default()).unwrap();
+    let mut offers = 0;
+    let outcome = second.launch(&mut || {
+        offers += 1;
+        if offers == 1 {
+            Ok(first.port())
+        } else {
+            free_port()
+        }
+    });
+    outcome.expect("it tries another port");
+    assert_eq!(offers, 2);
     assert_ne!(first.port(), second.port());
     assert_eq!(ask(&second, "select 1"), "1");
 }
@@ -264,4 +279,19 @@ fn the_shared_server_is_one() {
     let there = std::thread::spawn(|| shared().pid()).join().unwrap();
     assert_eq!(here, there);
     assert_eq!(ask(shared(), "select 1"), "1");
+}
+
+#[test]
+#[ignore = "needs the network and 15 to 33 MB: run it by hand after a change of the pinned version"]
+fn the_real_download_runs() {
+    let scratch = Scratch::new();
+    let package = Package::for_this_machine().expect("a known machine");
+    let mut calls = 0_u64;
+    let installation = fetch(&package, &package.url(), &scratch.0, &mut |_| calls += 1)
+        .expect("it arrives, is the one we know, and unpacks");
+    assert!(calls > 0);
+    let server = Server::start(&installation, &Options::default()).expect("it starts");
+    let said = ask(&server, "show server_version");
+    assert_eq!(said, installation.version.to_string());
+    assert_eq!(format!("{said}.0"), package.version);
 }
