@@ -45,7 +45,7 @@ fn errors(totals: &Totals, name: impl Fn(usize) -> String) -> Vec<ErrorCount> {
             example: entry.example.clone(),
         })
         .collect();
-    errors.sort_by(|a, b| b.count.cmp(&a.count));
+    errors.sort_by_key(|error| std::cmp::Reverse(error.count));
     if totals.errors.others() > 0 {
         errors.push(ErrorCount {
             kind: "all".into(),

@@ -10,8 +10,10 @@ mod histogram;
 mod id;
 mod index;
 mod journal;
+mod line;
 mod lock;
 pub mod run;
+mod scan;
 mod store;
 mod writer;
 

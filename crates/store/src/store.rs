@@ -9,16 +9,15 @@
 //! PRONY_HOME/index.sqlite       an index of the documents, made again when lost
 //! ```
 
-use crate::document::{read_document, read_file, write_document};
+use crate::document::read_document;
 use crate::error::{StoreError, io_error};
-use crate::id::is_id;
 use crate::index::{Index, Print, Summary, is_broken};
-use crate::journal::read_journal;
 use crate::lock;
 use crate::run::{Run, State};
+use crate::scan::{Journal, load_path, open_journal};
 use crate::writer::RunWriter;
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, Metadata};
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -45,16 +44,6 @@ pub struct Listing {
     pub runs: Vec<Summary>,
     /// Files in the store that could not be read, and why.
     pub unreadable: Vec<(PathBuf, String)>,
-}
-
-/// What a journal turned out to be.
-enum Journal {
-    /// Its run is going on.
-    Live(Box<Run>),
-    /// Its run was interrupted; the document could not be put in its place.
-    Dead(Box<Run>),
-    /// Nothing to see: just begun, or replaced by its document.
-    Gone,
 }
 
 impl RunStore {
@@ -170,15 +159,11 @@ impl RunStore {
             });
         }
         let journal = self.journal_path(id);
-        match File::open(&journal) {
-            Ok(file) => {
-                if !lock::try_hold(&file).map_err(io_error("lock", &journal))? {
-                    return Err(StoreError::Live { id: id.to_owned() });
-                }
-                fs::remove_file(&journal).map_err(io_error("delete", &journal))?;
+        if let Some(file) = open_journal(&journal)? {
+            if !lock::try_hold(&file).map_err(io_error("lock", &journal))? {
+                return Err(StoreError::Live { id: id.to_owned() });
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(io_error("read", &journal)(error)),
+            fs::remove_file(&journal).map_err(io_error("delete", &journal))?;
         }
         let path = self.document_path(id);
         match fs::remove_file(&path) {
@@ -214,7 +199,7 @@ impl RunStore {
         self.runs_folder().join(format!("{id}.json"))
     }
 
-    fn journal_path(&self, id: &str) -> PathBuf {
+    pub(crate) fn journal_path(&self, id: &str) -> PathBuf {
         self.runs_folder().join(format!("{id}.jsonl"))
     }
 
@@ -257,60 +242,6 @@ impl RunStore {
         }
     }
 
-    /// The runs of journals that are going on, or that could not be made documents.
-    fn journals(
-        &self,
-        unreadable: &mut Vec<(PathBuf, String)>,
-    ) -> Result<Vec<(String, Run)>, StoreError> {
-        let mut runs = Vec::new();
-        for (id, (path, _)) in self.files("jsonl")? {
-            match self.journal(&id) {
-                Ok(Journal::Live(run) | Journal::Dead(run)) => runs.push((id, *run)),
-                Ok(Journal::Gone) => {}
-                Err(error) => unreadable.push((path, error.to_string())),
-            }
-        }
-        Ok(runs)
-    }
-
-    /// Reads a journal; one of a run that was killed becomes a document, where that is possible.
-    fn journal(&self, id: &str) -> Result<Journal, StoreError> {
-        let path = self.journal_path(id);
-        let file = match File::open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Journal::Gone),
-            Err(error) => return Err(io_error("read", &path)(error)),
-        };
-        let dead = lock::try_hold(&file).map_err(io_error("lock", &path))?;
-        let removed = file.metadata().map_err(io_error("read", &path))?.nlink() == 0;
-        if removed {
-            return Ok(Journal::Gone);
-        }
-        let document = self.document_path(id);
-        if document.is_file() {
-            if dead {
-                // It was killed between the document and the removal of the journal.
-                let _ = fs::remove_file(&path);
-            }
-            return Ok(Journal::Gone);
-        }
-        let Some(told) = read_journal(&path, &read_file(&path)?)? else {
-            return Ok(Journal::Gone);
-        };
-        let mut run = told.run;
-        run.id = id.to_owned();
-        if !dead {
-            return Ok(Journal::Live(Box::new(run)));
-        }
-        run.state = State::Partial;
-        run.ended_because = Some(interrupted(told.broken));
-        if write_document(&document, &run).is_err() {
-            return Ok(Journal::Dead(Box::new(run)));
-        }
-        let _ = fs::remove_file(&path);
-        Ok(Journal::Gone)
-    }
-
     fn load_id(&self, id: &str) -> Result<Run, StoreError> {
         // A journal may become a document between two looks.
         for _ in 0..2 {
@@ -325,39 +256,6 @@ impl RunStore {
         Err(StoreError::NotFound {
             asked: id.to_owned(),
         })
-    }
-
-    fn ids(&self) -> Result<BTreeSet<String>, StoreError> {
-        let mut ids: BTreeSet<String> = self.files("json")?.into_keys().collect();
-        let journals = self.files("jsonl")?.into_iter();
-        ids.extend(
-            journals
-                .filter(|(_, (_, meta))| meta.len() > 0)
-                .map(|(id, _)| id),
-        );
-        Ok(ids)
-    }
-
-    /// The files of one sort, by id.
-    fn files(&self, ending: &str) -> Result<BTreeMap<String, (PathBuf, Metadata)>, StoreError> {
-        let folder = self.runs_folder();
-        let entries = match fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-            Err(error) => return Err(io_error("read the folder", &folder)(error)),
-        };
-        let mut files = BTreeMap::new();
-        for entry in entries {
-            let path = entry.map_err(io_error("read the folder", &folder))?.path();
-            let id = path.file_stem().and_then(|stem| stem.to_str());
-            if path.extension().is_some_and(|found| found == ending)
-                && let Some(id) = id.filter(|id| is_id(id))
-                && let Ok(meta) = fs::metadata(&path)
-            {
-                files.insert(id.to_owned(), (path, meta));
-            }
-        }
-        Ok(files)
     }
 }
 
@@ -393,31 +291,6 @@ fn print(meta: &Metadata) -> Print {
     let bytes = i64::try_from(meta.len()).unwrap_or(i64::MAX);
     let changed_ns = meta.mtime().saturating_mul(1_000_000_000);
     (bytes, changed_ns.saturating_add(meta.mtime_nsec()))
-}
-
-fn load_path(path: &Path) -> Result<Run, StoreError> {
-    if path.extension().is_none_or(|ending| ending != "jsonl") {
-        return read_document(path);
-    }
-    let Some(told) = read_journal(path, &read_file(path)?)? else {
-        return Err(StoreError::not_a_run(path, "its first line is not whole"));
-    };
-    let mut run = told.run;
-    run.state = State::Partial;
-    run.ended_because = Some(interrupted(told.broken));
-    Ok(run)
-}
-
-fn interrupted(broken: u64) -> String {
-    let mut why = "interrupted: Prony was killed or the machine went down; the figures go up to \
-                   the last second that was stored"
-        .to_owned();
-    if broken > 0 {
-        why.push_str(&format!(
-            "; {broken} lines of the journal could not be read"
-        ));
-    }
-    why
 }
 
 /// The usual folder, by the variables of the environment. As the XDG base directory specification

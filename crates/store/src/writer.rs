@@ -7,7 +7,7 @@
 use crate::document::write_document;
 use crate::error::{StoreError, io_error};
 use crate::id::new_id;
-use crate::journal::{Line, SecondLine};
+use crate::line::{Line, SecondLine};
 use crate::lock;
 use crate::run::{Event, Run, State};
 use crate::store::RunStore;
@@ -92,7 +92,7 @@ impl RunWriter {
     }
 
     /// Writes the finished document in place of the journal, and its row in the index. Gives the
-    /// document's path.
+    /// document's path. A run whose state is still `Running` is stored as partial.
     ///
     /// # Errors
     /// If the document cannot be written: then the journal stays, and is read as an interrupted

@@ -157,6 +157,13 @@ fn a_broken_file_does_not_spoil_the_list() {
     std::fs::write(runs.join(".hidden.json.tmp"), "{").unwrap();
     std::fs::write(runs.join("notes.txt"), "mine").unwrap();
     std::fs::create_dir(runs.join("folder.json")).unwrap();
+    // Reading a pipe would wait for its writer for ever.
+    for name in ["pipe.json", "pipe.jsonl"] {
+        let made = std::process::Command::new("mkfifo")
+            .arg(runs.join(name))
+            .status();
+        assert!(made.unwrap().success());
+    }
     for _ in 0..2 {
         let listing = store.list(&Filter::default()).unwrap();
         let ids: Vec<&str> = listing.runs.iter().map(|run| run.id.as_str()).collect();
@@ -167,7 +174,16 @@ fn a_broken_file_does_not_spoil_the_list() {
             .map(|(path, _)| path.file_name().unwrap().to_string_lossy().into_owned())
             .collect();
         names.sort();
-        assert_eq!(names, ["broken.json", "folder.json", "foreign.jsonl"]);
+        assert_eq!(
+            names,
+            [
+                "broken.json",
+                "folder.json",
+                "foreign.jsonl",
+                "pipe.json",
+                "pipe.jsonl"
+            ]
+        );
     }
     assert!(runs.join("foreign.jsonl").exists() && runs.join("notes.txt").exists());
 }

@@ -110,7 +110,7 @@ pub fn sample(number: u64) -> Sample {
             send_wait_ns: 500,
             server_ns: service_ns - 2_000,
             client_wait_ns: 1_500,
-            upper_bound: number % 10 == 0,
+            upper_bound: number.is_multiple_of(10),
         }),
     }
 }
@@ -122,7 +122,7 @@ pub fn load(schedule: Schedule) -> (Vec<Row>, Collected) {
     for worker in 0..2u64 {
         let mut recorder = Recorder::new(schedule, shape());
         recorder.set_connections(2);
-        recorder.record_error_example(0, ErrorClass::Deadlock, *b"40P01", "deadlock detected");
+        recorder.record_error_example(1, ErrorClass::Deadlock, *b"40P01", "deadlock detected");
         for number in (worker..samples + 5).step_by(2) {
             recorder.record(&sample(number));
             recorder.turn(1_000 + number, 1);
