@@ -100,12 +100,6 @@ impl Totals {
     pub fn seconds(&self) -> f64 {
         self.end_ns.saturating_sub(self.start_ns) as f64 / 1e9
     }
-
-    /// The busiest worker's share of one CPU, 0 to 1; absent if no CPU time could be read.
-    pub fn busiest_thread(&self) -> Option<f64> {
-        let cpu_ns = self.worker_cpu_ns.iter().flatten().max()?;
-        (self.seconds() > 0.0).then(|| *cpu_ns as f64 / 1e9 / self.seconds())
-    }
 }
 
 /// A row to which some workers have still to add.

@@ -2,12 +2,12 @@
 
 mod common;
 
-use common::{Server, client_config, with_password};
+use common::{Server, certify, target, with_password};
 use prony_server::control::{Control, Error, quote_identifier, quote_literal};
 use prony_server::{Address, ChannelBinding, SessionAttrs, SslMode};
-use rustls::RootCertStore;
 use std::time::Duration;
 
+/// What a failed attempt says.
 fn text(result: Result<Control, Error>) -> String {
     match result {
         Ok(_) => panic!("connected"),
@@ -62,7 +62,7 @@ fn every_password_method() {
 fn scram_plus_over_tls_with_a_verified_name() {
     let server = Server::shared();
     let mut target = with_password(
-        server.tcp("scram_user", "localhost", SslMode::VerifyFull),
+        server.tcp("scram_user", "localhost", "verify-full"),
         "sesame",
     );
     target.channel_binding = ChannelBinding::Require;
@@ -98,7 +98,7 @@ fn wrong_name_and_unknown_authority_are_refused() {
     let wrong = text(Control::connect(&server.tcp(
         "postgres",
         "example.org",
-        SslMode::VerifyFull,
+        "verify-full",
     )));
     assert!(
         wrong.contains("The certificate is for another host name"),
@@ -109,10 +109,13 @@ fn wrong_name_and_unknown_authority_are_refused() {
         "{wrong}"
     );
 
-    let mut target = server.tcp("postgres", "localhost", SslMode::VerifyFull);
-    target.tls.config = Some(client_config(RootCertStore::empty()));
+    let other = server.embedded.directory().join("other.pem");
+    std::fs::write(&other, certify("Somebody else").0).unwrap();
+    let mut target = server.tcp_trusting("postgres", "localhost", "verify-ca", &other);
     let unknown = text(Control::connect(&target));
     assert!(unknown.contains("sslrootcert=FILE"), "{unknown}");
+    let any_name = server.tcp("postgres", "example.org", "verify-ca");
+    assert!(Control::connect(&any_name).unwrap().tls().is_some());
     // With `prefer` a failed TLS leads to a connection without.
     target.tls.mode = SslMode::Prefer;
     let control = Control::connect(&target).unwrap();
@@ -126,31 +129,31 @@ fn allow_and_prefer_fall_back_both_ways() {
         let control = Control::connect(&server.tcp(user, "localhost", mode)).unwrap();
         control.tls().is_some()
     };
-    assert!(tls("tls_only", SslMode::Allow));
-    assert!(tls("tls_only", SslMode::Prefer));
-    assert!(!tls("plain_only", SslMode::Allow));
-    assert!(!tls("plain_only", SslMode::Prefer));
-    assert!(!tls("postgres", SslMode::Allow));
-    assert!(tls("postgres", SslMode::Prefer));
-    assert!(!tls("postgres", SslMode::Disable));
+    assert!(tls("tls_only", "allow"));
+    assert!(tls("tls_only", "prefer"));
+    assert!(!tls("plain_only", "allow"));
+    assert!(!tls("plain_only", "prefer"));
+    assert!(!tls("postgres", "allow"));
+    assert!(tls("postgres", "prefer"));
+    assert!(!tls("postgres", "disable"));
     let refused = text(Control::connect(&server.tcp(
         "tls_only",
         "localhost",
-        SslMode::Disable,
+        "disable",
     )));
     assert!(refused.contains("no encryption") && refused.contains("\n\tThe server's pg_hba.conf"));
 }
 
 #[test]
 fn a_server_without_tls() {
-    let server = Server::start("ssl=off");
-    let target = server.tcp("postgres", "localhost", SslMode::Require);
+    let server = Server::start(&[("ssl", "off")]);
+    let target = server.tcp("postgres", "localhost", "require");
     let error = text(Control::connect(&target));
     assert!(
         error.contains("server does not support SSL, but SSL was required"),
         "{error}"
     );
-    let prefer = server.tcp("postgres", "localhost", SslMode::Prefer);
+    let prefer = server.tcp("postgres", "localhost", "prefer");
     assert_eq!(Control::connect(&prefer).unwrap().tls(), None);
 }
 
@@ -165,7 +168,7 @@ fn unknown_database_and_no_server() {
         "{error}"
     );
 
-    let mut target = server.tcp("postgres", "127.0.0.1", SslMode::Prefer);
+    let mut target = server.tcp("postgres", "127.0.0.1", "prefer");
     let free = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -182,7 +185,7 @@ fn unknown_database_and_no_server() {
 
     // A second address is tried when the first is dead.
     let alive = server
-        .tcp("postgres", "localhost", SslMode::Prefer)
+        .tcp("postgres", "localhost", "prefer")
         .endpoints
         .remove(0);
     target.endpoints.push(alive);
@@ -231,8 +234,11 @@ fn session_attributes_choose_the_server() {
 
 #[test]
 fn too_many_connections() {
-    let server = Server::start("max_connections=5\nsuperuser_reserved_connections=1");
-    let target = server.tcp("tls_only", "localhost", SslMode::Require);
+    let server = Server::start(&[
+        ("max_connections", "5"),
+        ("superuser_reserved_connections", "1"),
+    ]);
+    let target = server.tcp("tls_only", "localhost", "require");
     let mut open = Vec::new();
     let error = loop {
         match Control::connect(&target) {
@@ -315,8 +321,8 @@ fn copy_in_with_and_without_tls() {
     let server = Server::shared();
     for target in [
         server.unix("postgres"),
-        server.tcp("postgres", "localhost", SslMode::Disable),
-        server.tcp("postgres", "localhost", SslMode::Require),
+        server.tcp("postgres", "localhost", "disable"),
+        server.tcp("postgres", "localhost", "require"),
     ] {
         let mut control = Control::connect(&target).unwrap();
         control
@@ -366,7 +372,7 @@ fn copy_in_with_and_without_tls() {
 #[test]
 fn copy_in_notices_an_error_while_it_sends() {
     let server = Server::shared();
-    for mode in [SslMode::Disable, SslMode::Require] {
+    for mode in ["disable", "require"] {
         let mut control = Control::connect(&server.tcp("postgres", "localhost", mode)).unwrap();
         control.execute("CREATE TEMP TABLE t (n int)").unwrap();
         let mut copy = control.copy_in("COPY t FROM STDIN").unwrap();
@@ -431,7 +437,7 @@ fn notices_during_copy_cannot_block_it() {
 #[test]
 fn cancel_from_another_thread() {
     let server = Server::shared();
-    for mode in [SslMode::Disable, SslMode::Require] {
+    for mode in ["disable", "require"] {
         let mut control = Control::connect(&server.tcp("postgres", "localhost", mode)).unwrap();
         let canceller = control.canceller();
         let other = std::thread::spawn({
@@ -491,7 +497,7 @@ fn a_session_ended_by_the_server() {
 
 #[test]
 fn a_server_that_crashes_under_a_statement() {
-    let mut server = Server::start("");
+    let server = Server::start(&[]);
     let mut control = Control::connect(&server.unix("postgres")).unwrap();
     let pid = control.backend_pid();
     let waiting = std::thread::spawn(move || control.execute("SELECT pg_sleep(600)"));
@@ -501,7 +507,7 @@ fn a_server_that_crashes_under_a_statement() {
     while watch.query_value(&sql).unwrap().is_none() {
         std::thread::sleep(Duration::from_millis(10));
     }
-    server.crash();
+    server.embedded.kill();
     let error = waiting.join().unwrap().unwrap_err();
     assert!(error.is_lost(), "{error}");
     let refused = text(Control::connect(&server.unix("postgres")));
@@ -509,4 +515,29 @@ fn a_server_that_crashes_under_a_statement() {
         refused.contains("Is the server running locally"),
         "{refused}"
     );
+}
+
+#[test]
+fn require_auth_keeps_the_password_back() {
+    let server = Server::shared();
+    let socket = server.embedded.socket_dir();
+    let with = |user: &str, methods: &str| {
+        let (host, port) = (socket.display(), server.embedded.port());
+        let conninfo =
+            format!("host='{host}' port={port} user={user} dbname=postgres require_auth={methods}");
+        Control::connect(&with_password(target(&conninfo), "sesame"))
+    };
+    with("scram_user", "scram-sha-256").unwrap();
+    with("md5_user", "!password").unwrap();
+    for (user, methods) in [
+        ("clear_user", "scram-sha-256,md5"),
+        ("md5_user", "!md5"),
+        ("postgres", "scram-sha-256"),
+    ] {
+        let refused = text(with(user, methods));
+        assert!(
+            refused.contains("requirement failed: server requested"),
+            "{refused}"
+        );
+    }
 }

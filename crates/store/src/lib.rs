@@ -3,6 +3,26 @@
 //! In: figures, plan, observations. Out: a versioned JSON document, written as the run goes; a
 //! SQLite index. Must never: change a figure, or hold a password.
 
+mod document;
+mod error;
+mod figures;
+mod histogram;
+mod id;
+mod index;
+mod journal;
+mod line;
+mod lock;
 pub mod run;
+mod scan;
+mod store;
+mod writer;
 
+pub use document::read_document;
+pub use error::StoreError;
+pub use figures::{client, figures, latency, second, timing};
+pub use histogram::{decode_histogram, encode_histogram};
+pub use id::started_now;
+pub use index::Summary;
 pub use run::*;
+pub use store::{Filter, Listing, RunStore};
+pub use writer::RunWriter;

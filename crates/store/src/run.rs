@@ -56,6 +56,34 @@ pub struct Run {
     pub checks: Vec<Check>,
 }
 
+impl Default for Run {
+    /// An empty document of a run that is going on.
+    fn default() -> Run {
+        Run {
+            schema_version: SCHEMA_VERSION.into(),
+            id: String::new(),
+            started_at: String::new(),
+            state: State::Running,
+            ended_because: None,
+            build: Build::default(),
+            host: Host::default(),
+            asked: Value::Null,
+            plan: Value::Null,
+            server: Server::default(),
+            workload: Workload::default(),
+            drive: Drive::default(),
+            window: Window::default(),
+            warmup: None,
+            measured: Figures::default(),
+            series: Vec::new(),
+            events: Vec::new(),
+            client: Client::default(),
+            timing: Timing::default(),
+            checks: Vec::new(),
+        }
+    }
+}
+
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -347,12 +375,17 @@ pub struct Client {
     pub cpu_per_transaction_us: f64,
     /// Longest turn of any loop, nanoseconds: for so long a reply may have waited unseen.
     pub loop_delay_max_ns: u64,
-    /// Time that worker threads were ready to run and had no CPU, seconds.
-    pub run_queue_s: f64,
-    /// CPU time stolen by the hypervisor, share of the machine, 0 to 1.
-    pub steal: f64,
-    /// Largest resident memory of the process, bytes.
-    pub memory_peak_bytes: u64,
+    /// Time that worker threads were ready to run and had no CPU, seconds; absent where the
+    /// kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_queue_s: Option<f64>,
+    /// CPU time stolen by the hypervisor, share of the machine, 0 to 1; absent where the kernel
+    /// does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steal: Option<f64>,
+    /// Largest resident memory of the process, bytes; absent where the kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_peak_bytes: Option<u64>,
 }
 
 /// How good the split of the response time is.

@@ -325,6 +325,54 @@ fn the_channel_carries_large_data_both_ways_and_a_close() {
 }
 
 #[test]
+fn direct_tls_needs_the_protocol_by_name() {
+    for (offered, agreed) in [
+        (&b"postgresql"[..], true),
+        (b"http/1.1", false),
+        (b"", false),
+    ] {
+        let mut pair = pair("db.example", &rustls::version::TLS13);
+        let protocols: Vec<Vec<u8>> = vec![offered.to_vec()];
+        let protocols = if offered.is_empty() {
+            Vec::new()
+        } else {
+            protocols
+        };
+        Arc::make_mut(&mut pair.client.0).alpn_protocols = protocols.clone();
+        Arc::make_mut(&mut pair.server).alpn_protocols = protocols;
+        let mut connector = Connector::new(
+            Arc::new(secret_login()),
+            TlsUse::Direct,
+            Some(pair.client.clone()),
+        );
+        let mut server = Server::new(&pair, BOTH);
+        server.tls = Some(ServerConnection::new(pair.server.clone()).unwrap());
+        let mut to_server = Vec::new();
+        connector.start(&mut to_server).unwrap();
+        assert_eq!(to_server[0], 0x16, "a TLS handshake from the first byte");
+        let ended = loop {
+            let to_client = server.receive(&std::mem::take(&mut to_server));
+            match connector.receive(&to_client, &mut to_server) {
+                Ok(Progress::More) => {}
+                Ok(Progress::Done(..)) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        match ended {
+            Ok(()) => assert!(agreed),
+            Err(error) => assert!(!agreed && matches!(error, ConnectError::AlpnMissing)),
+        }
+    }
+}
+
+#[test]
+fn a_connection_being_opened_is_small() {
+    // Ten thousand of them are opened at once.
+    assert!(size_of::<Connector>() <= 512, "{}", size_of::<Connector>());
+    assert!(size_of::<Channel>() <= 16);
+}
+
+#[test]
 fn garbage_instead_of_tls_is_an_error() {
     let pair = pair("db.example", &rustls::version::TLS13);
     let mut connector = Connector::new(

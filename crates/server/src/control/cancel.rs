@@ -48,7 +48,7 @@ impl Canceller {
 
     fn request(&self) -> Result<(), Cause> {
         let deadline = Deadline::after(Some(PATIENCE));
-        let socket = Socket::connect(&self.route.endpoint.address, deadline).map_err(Cause::Io)?;
+        let socket = Socket::connect(&self.route, deadline).map_err(Cause::Io)?;
         let mut connector = self.route.cancel_connector(self.key.clone(), self.over_tls);
         let (_, mut channel) = converse(&socket, &mut connector, deadline)?;
         let mut goodbye = Vec::new();

@@ -242,7 +242,8 @@ fn hint_for_sqlstate(code: &[u8; 5]) -> Option<&'static str> {
 fn hint_for_tls(error: &TlsError) -> Option<&'static str> {
     Some(match error {
         TlsError::InvalidCertificate(reason) => match reason {
-            CertificateError::UnknownIssuer => {
+            // The second: another authority of the same name.
+            CertificateError::UnknownIssuer | CertificateError::BadSignature => {
                 "No authority that you trust signed the server's certificate: name the right one \
                  with sslrootcert=FILE."
             }

@@ -66,8 +66,7 @@ fn connect_endpoint(
 
 /// One attempt. The error says whether TLS was in play.
 fn log_in(route: Route, deadline: Deadline) -> Result<Control, (Cause, bool)> {
-    let socket = Socket::connect(&route.endpoint.address, deadline)
-        .map_err(|error| (io_cause(error), false))?;
+    let socket = Socket::connect(&route, deadline).map_err(|error| (io_cause(error), false))?;
     let mut connector = route.connector();
     let (session, channel) = converse(&socket, &mut connector, deadline)
         .map_err(|cause| (cause, connector.over_tls()))?;

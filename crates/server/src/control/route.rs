@@ -7,10 +7,9 @@
 //! `PQconnectPoll` where that is silent.
 
 use super::error::Cause;
-use crate::target::{Address, ChannelBinding, Endpoint, SslMode, Target};
+use crate::target::{Address, AuthMethod, ChannelBinding, Endpoint, SslMode, Target, TcpOptions};
 use prony_wire::postgres::connector::TlsParts;
-use prony_wire::postgres::{self, CancelKey, ConnectError, Connector, Login, TlsUse};
-use rustls::pki_types::ServerName;
+use prony_wire::postgres::{self, AuthMethods, CancelKey, ConnectError, Connector, Login, TlsUse};
 use std::sync::Arc;
 
 /// One way to connect: where to, with TLS or without, as whom.
@@ -24,6 +23,8 @@ pub struct Route {
     pub login: Arc<Login>,
     /// Configuration and name for TLS.
     pub tls: Option<TlsParts>,
+    /// What is asked of a TCP socket.
+    pub tcp: TcpOptions,
 }
 
 impl Route {
@@ -61,7 +62,8 @@ pub fn attempts(target: &Target, endpoint: &Endpoint) -> Vec<Route> {
             endpoint: endpoint.clone(),
             tls_use,
             login: login.clone(),
-            tls: target.tls.config.clone().zip(server_name(endpoint)),
+            tls: target.tls.config.clone().zip(endpoint.server_name()),
+            tcp: target.tcp,
         })
         .collect()
 }
@@ -109,15 +111,16 @@ fn login(target: &Target, endpoint: &Endpoint) -> Login {
         ChannelBinding::Prefer => postgres::ChannelBinding::Prefer,
         ChannelBinding::Require => postgres::ChannelBinding::Require,
     };
+    // Prony never answers the other methods, whatever the user allows.
+    let known = [
+        (AuthMethod::None, AuthMethods::NONE),
+        (AuthMethod::Password, AuthMethods::PASSWORD),
+        (AuthMethod::Md5, AuthMethods::MD5),
+        (AuthMethod::ScramSha256, AuthMethods::SCRAM_SHA_256),
+    ];
+    login.auth_methods = known
+        .into_iter()
+        .filter(|(method, _)| target.require_auth.allows(*method))
+        .fold(AuthMethods::EMPTY, |all, (_, method)| all.and(method));
     login
-}
-
-/// Whom the certificate must name. A name that is no DNS name passes no check; without a check any
-/// will do.
-fn server_name(endpoint: &Endpoint) -> Option<ServerName<'static>> {
-    let Address::Tcp(address) = &endpoint.address else {
-        return None;
-    };
-    let by_name = ServerName::try_from(endpoint.host.clone());
-    Some(by_name.unwrap_or_else(|_| ServerName::IpAddress(address.ip().into())))
 }

@@ -2,13 +2,14 @@
 //!
 //! In: an address, bytes. Out: bytes. Must never: raise SIGPIPE, or wait past its deadline.
 
+use super::route::Route;
 use crate::target::Address;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
 use std::io::{self, IoSlice};
 use std::net::TcpStream;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -40,15 +41,15 @@ impl Deadline {
 pub(super) struct Socket(OwnedFd);
 
 impl Socket {
-    pub(super) fn connect(address: &Address, deadline: Deadline) -> io::Result<Socket> {
-        match address {
+    pub(super) fn connect(route: &Route, deadline: Deadline) -> io::Result<Socket> {
+        match &route.endpoint.address {
             Address::Unix(path) => Ok(Socket(UnixStream::connect(path)?.into())),
             Address::Tcp(address) => {
                 let stream = match deadline.left()? {
                     Some(left) => TcpStream::connect_timeout(address, left)?,
                     None => TcpStream::connect(address)?,
                 };
-                stream.set_nodelay(true)?;
+                route.tcp.apply(stream.as_fd())?;
                 Ok(Socket(stream.into()))
             }
         }

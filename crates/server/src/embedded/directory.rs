@@ -59,29 +59,20 @@ impl Directory {
                 Err(problem) => return Err(text(problem)),
             }
         };
-        // The lock gets its name when it is held: a sweep by another Prony that comes in between
-        // sees no lock and leaves the directory alone.
-        let fresh = path.join("owner.lock.new");
-        let lock = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&fresh)
-            .map_err(text)?;
-        lock.try_lock().map_err(|problem| problem.to_string())?;
-        fs::rename(&fresh, path.join(LOCK)).map_err(text)?;
+        let lock = lock(&path).map_err(|problem| {
+            let _ = fs::remove_dir_all(&path);
+            text(problem)
+        })?;
         let directory = Directory { path, _lock: lock };
-        if let Some(user) = user {
-            // The server's user passes through to its own directories; nobody else gets in there.
-            fs::set_permissions(&directory.path, Permissions::from_mode(0o711)).map_err(text)?;
-            for dir in [directory.data(), directory.socket()] {
-                DirBuilder::new().mode(0o700).create(&dir).map_err(text)?;
+        for dir in [directory.data(), directory.socket()] {
+            DirBuilder::new().mode(0o700).create(&dir).map_err(text)?;
+            if let Some(user) = user {
                 user.give(&dir).map_err(|problem| problem.to_string())?;
             }
-        } else {
-            for dir in [directory.data(), directory.socket()] {
-                DirBuilder::new().mode(0o700).create(&dir).map_err(text)?;
-            }
+        }
+        if user.is_some() {
+            // The server's user passes through to its own directories; nobody else gets in there.
+            fs::set_permissions(&directory.path, Permissions::from_mode(0o711)).map_err(text)?;
         }
         Ok(directory)
     }
@@ -129,6 +120,20 @@ impl Drop for Directory {
     fn drop(&mut self) {
         self.remove();
     }
+}
+
+/// Makes and takes the lock of a fresh directory. It gets its name when it is held: a sweep by
+/// another Prony that comes in between sees no lock and leaves the directory alone.
+fn lock(directory: &Path) -> io::Result<File> {
+    let fresh = directory.join("owner.lock.new");
+    let lock = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&fresh)?;
+    lock.try_lock()?;
+    fs::rename(&fresh, directory.join(LOCK))?;
+    Ok(lock)
 }
 
 /// Removes a tree that backends of a killed server may still write to for a moment.

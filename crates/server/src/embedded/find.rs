@@ -86,7 +86,7 @@ pub fn find() -> Result<Installation, Error> {
 /// As [`find`].
 pub fn find_all() -> Result<Vec<Installation>, Error> {
     let user = server_user()?;
-    if let Some(given) = std::env::var_os("PRONY_PG_BINDIR") {
+    if let Some(given) = std::env::var_os("PRONY_PG_BINDIR").filter(|v| !v.is_empty()) {
         let bin_dir = PathBuf::from(given);
         return inspect(&bin_dir, Source::Given, user.as_ref())
             .map(|installation| vec![installation])

@@ -20,6 +20,7 @@ mod directory;
 mod download;
 mod error;
 mod find;
+mod launch;
 mod privileges;
 mod process;
 mod server;

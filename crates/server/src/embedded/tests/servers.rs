@@ -2,8 +2,8 @@
 
 use super::super::download::fetch;
 use super::super::find::{Source, inspect, survey};
+use super::super::launch::free_port;
 use super::super::privileges::{effective_uid, server_user};
-use super::super::server::free_port;
 use super::super::{Error, Installation, Options, Package, Server, find, shared};
 use super::{Scratch, ask, eventually, lives, owner, process, psql, start};
 use std::os::unix::fs::PermissionsExt;
@@ -101,6 +101,47 @@ fn a_restart_keeps_data_port_and_url() {
     server.stop();
     server.stop();
     assert!(matches!(server.freeze(), Err(Error::NotRunning)));
+}
+
+/// Shared memory of a server by name, and whether the System V segment of its lock exists.
+#[cfg(target_os = "linux")]
+fn shared_memory(server: &Server) -> (Vec<std::path::PathBuf>, i32) {
+    let maps = format!("/proc/{}/maps", server.pid().unwrap());
+    let mut files: Vec<_> = std::fs::read_to_string(maps)
+        .unwrap()
+        .lines()
+        .filter_map(|line| line.split_whitespace().nth(5))
+        .filter(|path| path.starts_with("/dev/shm/PostgreSQL"))
+        .map(std::path::PathBuf::from)
+        .collect();
+    files.dedup();
+    let pid_file = std::fs::read_to_string(server.data_dir().join("postmaster.pid")).unwrap();
+    let key_and_id = pid_file.lines().nth(6).unwrap();
+    let id = key_and_id.split_whitespace().nth(1).unwrap();
+    (files, id.parse().unwrap())
+}
+
+#[cfg(target_os = "linux")]
+fn segment_exists(id: i32) -> bool {
+    // SAFETY: shmid_ds is plain data, and IPC_STAT only fills it.
+    unsafe {
+        let mut about: libc::shmid_ds = std::mem::zeroed();
+        libc::shmctl(id, libc::IPC_STAT, &mut about) == 0
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_killed_server_leaves_no_shared_memory_in_the_end() {
+    let server = start(Options::default());
+    let (files, segment) = shared_memory(&server);
+    assert!(!files.is_empty());
+    server.kill();
+    assert!(files.iter().all(|file| file.exists()), "a kill leaves it");
+    assert!(segment_exists(segment));
+    drop(server);
+    assert!(files.iter().all(|file| !file.exists()), "{files:?}");
+    assert!(!segment_exists(segment));
 }
 
 #[test]

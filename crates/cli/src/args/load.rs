@@ -1,0 +1,48 @@
+//! Arguments of `load`, `check` and `clean`.
+//!
+//! In: clap. Out: plain values. Must never: decide what a value means.
+
+use super::ServerArgs;
+use clap::Args;
+
+/// Arguments of `prony load`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Tables of this workload that are there already are dropped first. A load that was broken off leaves
+half-filled tables: load again, or drop them with `prony clean`.
+
+Examples:
+  prony load tpcb --url postgres://bench@db1/bench --scale 100
+  prony load tpcb --scale 1000 --jobs 8        server from the environment, eight connections")]
+pub struct LoadArgs {
+    /// Name of the workload; `prony workloads` lists them
+    #[arg(value_name = "WORKLOAD")]
+    pub workload: String,
+
+    #[command(flatten)]
+    pub server: ServerArgs,
+
+    /// Scale factor: for tpcb the number of branches, each with 100,000 accounts [default: 1]
+    #[arg(long, short = 's', value_name = "N", help_heading = "Data")]
+    pub scale: Option<u64>,
+
+    /// Connections that load at the same time
+    #[arg(long, short = 'j', value_name = "N", default_value_t = 1, help_heading = "Data",
+          value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub jobs: u32,
+
+    /// Seed of the data, where it has random values
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Data")]
+    pub seed: u64,
+}
+
+/// Arguments of `prony check` and `prony clean`.
+#[derive(Args, Debug)]
+pub struct TablesArgs {
+    /// Name of the workload; `prony workloads` lists them
+    #[arg(value_name = "WORKLOAD")]
+    pub workload: String,
+
+    #[command(flatten)]
+    pub server: ServerArgs,
+}

@@ -1,0 +1,230 @@
+//! The command line of `prony`.
+//!
+//! In: arguments. Out: what is asked, typed; or help, the version, or a mistake in it. Must never:
+//! repeat a password in a message, or fill in a default that belongs to the plan.
+
+mod load;
+mod run;
+mod stored;
+
+pub use load::{LoadArgs, TablesArgs};
+pub use run::RunArgs;
+pub use stored::{RunsArgs, ShowArgs};
+
+use crate::exit::{self, Exit, Failure};
+use crate::secrets;
+use clap::{Args, Parser, Subcommand};
+use prony_report::Problem;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  prony demo                                   a server of its own, loaded, driven, removed
+  prony load tpcb --url postgres://bench@db1/bench --scale 100
+  prony run tpcb --url postgres://bench@db1/bench --clients 64 --threads 2 --duration 60s
+  prony run plan.toml --rate 5000              a plan from a file, with one thing changed
+  prony show last                              the result of the last run once more
+
+The result goes to stdout, everything else to stderr.";
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "prony",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    arg_required_else_help = true,
+    about = "Puts a database under a known load and says what it delivers",
+    long_about = "Puts a database under a known load and says what it delivers, whether the figure \
+                  can be trusted, and what it costs."
+)]
+#[command(after_help = help_end())]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+fn help_end() -> String {
+    format!("{EXAMPLES}\n\n{}", exit::HELP)
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show it all in half a minute: a PostgreSQL of its own, loaded, driven and removed
+    Demo(DemoArgs),
+    /// Create and fill the tables of a workload, in place of those that are there
+    Load(LoadArgs),
+    /// Drive a workload, or a plan from a file, and report what the server delivered
+    Run(Box<RunArgs>),
+    /// Check that the tables of a workload are complete and consistent
+    Check(TablesArgs),
+    /// Drop the tables of a workload
+    Clean(TablesArgs),
+    /// List the workloads
+    Workloads,
+    /// List the stored runs, newest first
+    Runs(RunsArgs),
+    /// Show a stored run again
+    Show(ShowArgs),
+    /// Check plan files, or print their schema
+    Plan {
+        /// What to do with plans.
+        #[command(subcommand)]
+        command: PlanCommand,
+    },
+}
+
+/// What to do with plans.
+#[derive(Debug, Subcommand)]
+pub enum PlanCommand {
+    /// Name every mistake in a plan file; no server is asked
+    Check {
+        /// The plan, a TOML file
+        file: PathBuf,
+    },
+    /// Print the JSON Schema of plan files
+    Schema,
+}
+
+/// Which server: `--url` and what stands in for it.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ServerArgs {
+    /// Connection URI or conninfo string, as libpq reads it; what it leaves out comes from PGHOST,
+    /// PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSERVICE, PGSSLMODE, the password file...
+    #[arg(long, value_name = "URL", help_heading = "Server", hide_default_value = true)]
+    pub url: Option<String>,
+}
+
+/// Arguments of `prony demo`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+PostgreSQL's programs are taken from PATH, from pg_config or from the distribution's usual folders.
+Where there are none, --download fetches them (about 30 MB, checksum verified) into the cache folder.")]
+pub struct DemoArgs {
+    /// Download PostgreSQL's programs if there are none on this machine
+    #[arg(long)]
+    pub download: bool,
+
+    /// Length of the measured window
+    #[arg(long, short = 'T', value_name = "TIME", default_value = "15s",
+          value_parser = prony_plan::parse_duration)]
+    pub duration: std::time::Duration,
+
+    /// Print the result as the JSON document alone
+    #[arg(long)]
+    pub json: bool,
+
+    /// Do not store the run
+    #[arg(long)]
+    pub no_store: bool,
+}
+
+/// Reads the command line. Help and version are printed, and end with [`Exit::Fine`] by way of an
+/// empty failure.
+pub fn parse(arguments: &[OsString]) -> Result<Command, Failure> {
+    Cli::try_parse_from(arguments)
+        .map(|cli| cli.command)
+        .map_err(|error| explain(&error, arguments))
+}
+
+/// Prints help, or turns a mistake into a problem that shows no password.
+fn explain(error: &clap::Error, arguments: &[OsString]) -> Failure {
+    if !error.use_stderr() {
+        // A closed pipe ends the help quietly.
+        let _ = error.print();
+        return Failure {
+            exit: Exit::Fine,
+            of: String::new(),
+            problems: Vec::new(),
+        };
+    }
+    if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let _ = error.print();
+        return Failure {
+            exit: Exit::Usage,
+            of: String::new(),
+            problems: Vec::new(),
+        };
+    }
+    let mut text = error.to_string();
+    for argument in arguments.iter().filter_map(|argument| argument.to_str()) {
+        // `--url=X` is quoted by clap both as a whole and as X alone.
+        let value = argument.split_once('=').map_or("", |(_, value)| value);
+        for shown in [argument, value] {
+            let hidden = secrets::without(shown);
+            if hidden != shown {
+                text = text.replace(shown, &hidden);
+            }
+        }
+    }
+    Failure {
+        exit: Exit::Usage,
+        of: String::new(),
+        problems: vec![problem(&text)],
+    }
+}
+
+/// Clap's text in the form of every other problem: what, then usage and tips as its place.
+fn problem(text: &str) -> Problem {
+    let text = text.strip_prefix("error: ").unwrap_or(text).trim_end();
+    let (what, rest) = text.split_once("\n\n").unwrap_or((text, ""));
+    let mut place = Vec::new();
+    let mut hint = Vec::new();
+    for line in rest.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if let Some(tip) = line.strip_prefix("tip: ") {
+            hint.push(tip.to_owned());
+        } else if line.starts_with("For more information") {
+            hint.push("see --help".to_owned());
+        } else {
+            place.push(line.to_owned());
+        }
+    }
+    Problem {
+        what: what.to_owned(),
+        place: place.join("\n"),
+        hint: hint.join("; "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn parsed(line: &str) -> Result<Command, Failure> {
+        let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        parse(&words)
+    }
+
+    #[test]
+    fn the_definition_holds_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_mistake_does_not_repeat_a_password() {
+        for line in [
+            "prony run tpcb postgres://u:geheim@h/d",
+            "prony check tpcb --ulr=postgres://u:geheim@h/d",
+            "prony postgres://u:geheim@h/d",
+            "prony check tpcb --url postgres://u:geheim@h/d --url postgres://u:geheim@h/d",
+        ] {
+            let failure = parsed(line).unwrap_err();
+            assert_eq!(failure.exit, Exit::Usage, "{line}");
+            assert!(!format!("{failure:?}").contains("geheim"), "{failure:?}");
+        }
+    }
+
+    #[test]
+    fn clap_speaks_like_every_other_problem() {
+        let failure = parsed("prony run tpcb --cleints 3").unwrap_err();
+        let problem = &failure.problems[0];
+        assert_eq!(problem.what, "unexpected argument '--cleints' found");
+        assert!(problem.hint.contains("--clients"), "{problem:?}");
+        assert!(problem.place.starts_with("Usage: prony run"), "{problem:?}");
+    }
+}

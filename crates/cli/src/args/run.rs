@@ -1,0 +1,161 @@
+//! Arguments of `run`: the flags that can be laid over a plan.
+//!
+//! In: clap. Out: an [`Asked`] of what was given, and how to show the result. Must never: fill in a
+//! default; the plan does.
+
+use super::ServerArgs;
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use prony_plan::{Arrival, Asked, Choice, IoEngine, QueryMode, flag, parse_duration};
+use std::time::Duration;
+
+/// Arguments of `prony run`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Response time counts from the moment a transaction was due to its last reply; service time from the
+moment it was really sent. In a closed loop (without --rate) they are the same.
+
+Times are written as 500ms, 30s, 5m, 1h30m. Ctrl-C ends the run at once with its partial result.
+
+Examples:
+  prony run tpcb --clients 64 --threads 2 --duration 60s --warmup 10s
+  prony run select-only --clients 16 --duration 30s --rate 5000 --arrival even
+  prony run tpcb --embedded --duration 10s     on a throw-away server
+  prony run plan.toml --clients 128            a plan from a file, with one thing changed
+  prony run tpcb --duration 10s --json | jq .measured.kinds[0].tps")]
+pub struct RunArgs {
+    /// Name of a workload (`prony workloads` lists them), or a plan: a file whose name ends in .toml
+    #[arg(value_name = "WORKLOAD|PLAN.toml")]
+    pub what: String,
+
+    #[command(flatten)]
+    pub server: ServerArgs,
+
+    /// Start a throw-away PostgreSQL, load it and remove it afterwards
+    #[arg(long, conflicts_with = "url", help_heading = "Server")]
+    pub embedded: bool,
+
+    /// With --embedded: download PostgreSQL's programs if there are none on this machine
+    #[arg(long, help_heading = "Server")]
+    pub download: bool,
+
+    /// Scale factor that the data must have [default: that of the data that is there]
+    #[arg(long, short = 's', value_name = "N", help_heading = "Load")]
+    pub scale: Option<u64>,
+
+    /// Virtual users, each with a connection of its own [default: 1]
+    #[arg(long, short = 'c', value_name = "N", help_heading = "Load")]
+    pub clients: Option<u64>,
+
+    /// OS threads that drive them [default: 1]
+    #[arg(long, short = 'j', value_name = "N", help_heading = "Load")]
+    pub threads: Option<u64>,
+
+    /// Start transactions at this rate a second, all clients together, whatever the server does
+    #[arg(long, short = 'R', value_name = "TPS", help_heading = "Load")]
+    pub rate: Option<f64>,
+
+    /// Gaps between starts with --rate: those of independent users, or all the same
+    #[arg(long, help_heading = "Load", value_parser = choice::<Arrival>())]
+    pub arrival: Option<Arrival>,
+
+    /// Measure for so long
+    #[arg(long, short = 'T', value_name = "TIME", help_heading = "Time",
+          value_parser = parse_duration)]
+    pub duration: Option<Duration>,
+
+    /// Measure so many transactions of each client, in place of a time
+    #[arg(long, short = 't', value_name = "N", help_heading = "Time", conflicts_with = "duration")]
+    pub transactions: Option<u64>,
+
+    /// Drive for so long before, and keep its figures apart
+    #[arg(long, value_name = "TIME", help_heading = "Time", value_parser = parse_duration)]
+    pub warmup: Option<Duration>,
+
+    /// How long transactions in flight at the end may take before they are cut off
+    #[arg(long, value_name = "TIME", help_heading = "Time", value_parser = parse_duration)]
+    pub grace: Option<Duration>,
+
+    /// How statements are sent
+    #[arg(long, short = 'M', help_heading = "Statements", value_parser = choice::<QueryMode>())]
+    pub protocol: Option<QueryMode>,
+
+    /// A new connection for each transaction
+    #[arg(long, short = 'C', help_heading = "Statements")]
+    pub connect_per_transaction: bool,
+
+    /// So many of the clients use TCP where the others use a unix socket, so that the kernel's
+    /// receive stamps tell the server's share of the response time
+    #[arg(long, value_name = "N", help_heading = "Client")]
+    pub tcp_sample: Option<u64>,
+
+    /// I/O engine: io_uring, epoll, or whichever a probe finds usable
+    #[arg(long, help_heading = "Client", value_parser = choice::<IoEngine>())]
+    pub io: Option<IoEngine>,
+
+    /// Pin each thread to a CPU
+    #[arg(long, help_heading = "Client")]
+    pub pin: bool,
+
+    /// Seed of all random numbers [default: chosen, and named in the result]
+    #[arg(long, value_name = "N", help_heading = "Client")]
+    pub seed: Option<u64>,
+
+    /// Print the result as the JSON document alone
+    #[arg(long, help_heading = "Result")]
+    pub json: bool,
+
+    /// Do not store the run
+    #[arg(long, help_heading = "Result")]
+    pub no_store: bool,
+
+    /// Time between lines of progress where stderr is not a terminal; 0s shows no progress
+    #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "Result",
+          value_parser = parse_duration)]
+    pub progress: Duration,
+}
+
+impl RunArgs {
+    /// Whether `what` is a plan file rather than the name of a workload.
+    pub fn is_plan(&self) -> bool {
+        self.what.ends_with(".toml") || self.what.contains('/')
+    }
+
+    /// What the flags ask for, each with its name as its place.
+    pub fn asked(&self) -> Asked {
+        let workload = (!self.is_plan()).then(|| self.what.clone());
+        // A switch that is not given says nothing: the plan's word stands.
+        let given = |switch: bool| switch.then_some(true);
+        let mut asked = Asked::default();
+        asked.url = flag("--url", self.server.url.clone());
+        asked.embedded = flag("--embedded", given(self.embedded));
+        asked.workload = flag("WORKLOAD", workload);
+        asked.scale = flag("--scale", self.scale);
+        asked.clients = flag("--clients", self.clients);
+        asked.threads = flag("--threads", self.threads);
+        asked.duration = flag("--duration", self.duration);
+        asked.transactions = flag("--transactions", self.transactions);
+        asked.warmup = flag("--warmup", self.warmup);
+        asked.grace = flag("--grace", self.grace);
+        asked.rate_tps = flag("--rate", self.rate);
+        asked.arrival = flag("--arrival", self.arrival);
+        asked.protocol = flag("--protocol", self.protocol);
+        asked.io = flag("--io", self.io);
+        asked.connect_per_transaction = flag(
+                "--connect-per-transaction",
+                given(self.connect_per_transaction),
+            );
+        asked.tcp_sample = flag("--tcp-sample", self.tcp_sample);
+        asked.seed = flag("--seed", self.seed);
+        asked.pin = flag("--pin", given(self.pin));
+        asked
+    }
+}
+
+/// The names of a choice, listed in the help.
+fn choice<T: Choice + Send + Sync>() -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(T::ALL.iter().map(|(name, _)| *name)).map(|name| {
+        // The parser lets only known names through.
+        T::from_name(&name).unwrap_or(T::ALL[0].1)
+    })
+}

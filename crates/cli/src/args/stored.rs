@@ -1,0 +1,46 @@
+//! Arguments of `runs` and `show`.
+//!
+//! In: clap. Out: plain values. Must never: decide what a value means.
+
+use clap::Args;
+
+/// Arguments of `prony runs`.
+#[derive(Args, Debug)]
+pub struct RunsArgs {
+    /// Show at most so many; 0 shows all
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+    pub last: usize,
+}
+
+/// Arguments of `prony show`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  prony show last
+  prony show 20261120-2333 --csv > seconds.csv
+  prony show last --json | jq .measured.kinds[0].tps")]
+pub struct ShowArgs {
+    /// Id of the run, the beginning of one, `last`, or a file with the document
+    #[arg(value_name = "RUN")]
+    pub run: String,
+
+    #[command(flatten)]
+    pub format: Format,
+}
+
+/// In which form; without any of them the result for a person.
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[group(multiple = false)]
+pub struct Format {
+    /// The whole document, as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// The per-second series, as CSV
+    #[arg(long)]
+    pub csv: bool,
+
+    /// The percentiles of the measured window, as CSV
+    #[arg(long)]
+    pub percentiles: bool,
+}

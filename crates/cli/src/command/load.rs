@@ -1,0 +1,126 @@
+//! `prony load`.
+//!
+//! In: a workload, a scale and a server. Out: loaded tables, progress on stderr, what was done on
+//! stdout. Must never: leave unsaid what a broken load has left behind.
+
+use super::tables::tables;
+use super::{output, server};
+use crate::args::LoadArgs;
+use crate::exit::{Exit, Failure};
+use crate::signals::Signals;
+use prony_plan::{Asked, flag};
+use prony_report::{Amount, Loading, Style, data, units};
+use prony_server::Target;
+use prony_workload::{LoadReport, LoadRequest, Phase, Progress, Step, Workload};
+use std::io::{Stderr, stderr};
+use std::sync::Mutex;
+
+/// Loads and prints what stands in the database now.
+pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
+    let mut asked = Asked::default();
+    asked.url = flag("--url", args.server.url.clone());
+    asked.workload = flag("WORKLOAD", Some(args.workload.clone()));
+    asked.scale = flag("--scale", args.scale);
+    let plan = super::plan::checked(asked, "the command line")?;
+    let workload = server::workload(&plan.workload.name)?;
+    let target = server::target(args.server.url.as_deref())?;
+    let signals = Signals::listen()?;
+    let request = LoadRequest {
+        target: &target,
+        plan: &plan.workload,
+        jobs: args.jobs,
+        seed: args.seed,
+    };
+    let report = with_progress(workload, &request, &signals)?;
+    let tables = tables(&report.tables);
+    output::show(|out, style| {
+        writeln!(out, "{}", summary(workload, &report))?;
+        data::tables(out, style, &tables)
+    })?;
+    Ok(Exit::Fine)
+}
+
+/// Loads a workload with its progress on stderr.
+pub fn with_progress(
+    workload: &dyn Workload,
+    request: &LoadRequest<'_>,
+    signals: &Signals,
+) -> Result<LoadReport, Failure> {
+    let view = View(Mutex::new(Loading::new(stderr(), Style::of(&stderr()))));
+    let stop = signals.flag();
+    let loaded = workload.load(request, &view, &stop);
+    if let Ok(mut view) = view.0.lock() {
+        // Where stderr is closed there is nobody to tell.
+        let _ = view.finish("");
+    }
+    loaded.map_err(|error| server::workload_failure(&error, Some(signals)))
+}
+
+/// Loads a throw-away server, on one connection a CPU, at most four.
+pub fn into_embedded(
+    workload: &dyn Workload,
+    plan: &prony_plan::WorkloadPlan,
+    target: &Target,
+    signals: &Signals,
+) -> Result<(), Failure> {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let request = LoadRequest {
+        target,
+        plan,
+        jobs: cpus.min(4) as u32,
+        seed: 0,
+    };
+    let report = with_progress(workload, &request, signals)?;
+    output::tell(&summary(workload, &report));
+    Ok(())
+}
+
+fn summary(workload: &dyn Workload, report: &LoadReport) -> String {
+    let phases: Vec<String> = report
+        .phases
+        .iter()
+        .map(|(phase, seconds)| format!("{} {}", phase.name(), units::seconds(*seconds)))
+        .collect();
+    let rate = report.rows_per_s().map_or(String::new(), |rate| {
+        format!(", {} rows/s while sending", units::rate(rate))
+    });
+    format!(
+        "Loaded {}, scale {}: {} in {}{rate} ({}; {}; {})",
+        workload.data(),
+        report.scale,
+        units::counted(report.rows, "row", "rows"),
+        units::seconds(report.seconds),
+        units::counted(u64::from(report.jobs), "connection", "connections"),
+        phases.join(", "),
+        report.method,
+    )
+}
+
+/// Hands the steps of a load to its view.
+struct View(Mutex<Loading<Stderr>>);
+
+impl Progress for View {
+    fn step(&self, step: &Step) {
+        let words = match step.phase {
+            Phase::Create => "creating tables",
+            Phase::Rows => "rows",
+            Phase::Statistics => "collecting statistics",
+            Phase::Keys => "building primary keys",
+        };
+        let what = match (step.phase, step.table) {
+            (Phase::Rows, _) | (_, "") => words.to_owned(),
+            (_, table) => format!("{words}, {table}"),
+        };
+        // Only rows are counted; of the other phases the time is known.
+        let counted = step.phase == Phase::Rows;
+        let amount = Amount {
+            step: what,
+            done: step.rows_done,
+            total: if counted { step.rows_total } else { 0 },
+            at_s: step.elapsed.as_secs_f64(),
+        };
+        if let Ok(mut view) = self.0.lock() {
+            let _ = view.show(&amount);
+        }
+    }
+}

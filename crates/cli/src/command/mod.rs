@@ -1,0 +1,34 @@
+//! The commands, one file each.
+//!
+//! In: what was asked, typed. Out: calls of the other rooms in their order. Must never: decide
+//! anything that another room can decide.
+
+mod demo;
+mod embedded;
+mod load;
+mod output;
+mod plan;
+mod run;
+mod server;
+mod stored;
+mod tables;
+mod workloads;
+
+use crate::args::Command;
+use crate::exit::{Exit, Failure};
+use std::ffi::OsString;
+
+/// Does what was asked. `arguments` go into the Run document, without passwords.
+pub fn obey(command: Command, arguments: &[OsString]) -> Result<Exit, Failure> {
+    match command {
+        Command::Demo(args) => demo::demo(&args, arguments),
+        Command::Load(args) => load::load(&args),
+        Command::Run(args) => run::run(&args, arguments),
+        Command::Check(args) => tables::check(&args),
+        Command::Clean(args) => tables::clean(&args),
+        Command::Workloads => workloads::list(),
+        Command::Runs(args) => stored::runs(&args),
+        Command::Show(args) => stored::show(&args),
+        Command::Plan { command } => plan::obey(command),
+    }
+}

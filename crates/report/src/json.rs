@@ -1,0 +1,27 @@
+//! The Run document itself, for programs.
+//!
+//! In: a Run. Out: its JSON, indented, with a line break at the end. Must never: leave a field out.
+
+use prony_store::Run;
+use std::io::{self, Write};
+
+/// Writes the document.
+pub fn write(out: &mut dyn Write, run: &Run) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, run).map_err(io::Error::from)?;
+    writeln!(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::sample_run;
+
+    #[test]
+    fn what_is_written_reads_back_as_the_same_run() {
+        let run = sample_run::closed();
+        let mut out = Vec::new();
+        super::write(&mut out, &run).unwrap();
+        let back: prony_store::Run = serde_json::from_slice(&out).unwrap();
+        assert_eq!(back, run);
+        assert_eq!(out.last(), Some(&b'\n'));
+    }
+}

@@ -1,0 +1,94 @@
+//! Colour, width and whether a stream is a terminal.
+//!
+//! In: a stream, NO_COLOR, TERM, COLUMNS. Out: text with or without escape codes. Must never: put
+//! an escape code into a pipe or a file.
+
+use std::io::IsTerminal;
+use std::os::fd::AsFd;
+
+/// How text may look on one stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Escape codes for colour and weight are welcome.
+    pub color: bool,
+    /// The stream is a terminal whose lines can be redrawn.
+    pub terminal: bool,
+    /// Characters a line, 60 to 100.
+    pub width: usize,
+}
+
+impl Style {
+    /// What suits a stream: plain where it is not a terminal, uncoloured where NO_COLOR is set to
+    /// anything (<https://no-color.org>), neither on a `dumb` terminal.
+    pub fn of(stream: &(impl IsTerminal + AsFd)) -> Style {
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let terminal = stream.is_terminal() && !dumb;
+        let width = terminal_size::terminal_size_of(stream)
+            .map_or(80, |(columns, _)| usize::from(columns.0));
+        Style {
+            color: terminal && !no_color,
+            terminal,
+            width: width.clamp(60, 100),
+        }
+    }
+
+    /// No escape codes, 80 characters: for files, pipes and tests.
+    pub fn plain() -> Style {
+        Style {
+            color: false,
+            terminal: false,
+            width: 80,
+        }
+    }
+
+    /// What is to be seen first.
+    pub fn bold(&self, text: &str) -> String {
+        self.code("1", text)
+    }
+
+    /// What explains.
+    pub fn dim(&self, text: &str) -> String {
+        self.code("2", text)
+    }
+
+    /// What to beware of.
+    pub fn caution(&self, text: &str) -> String {
+        self.code("33", text)
+    }
+
+    /// What is wrong.
+    pub fn alarm(&self, text: &str) -> String {
+        self.code("1;31", text)
+    }
+
+    fn code(&self, code: &str, text: &str) -> String {
+        if self.color {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Style;
+
+    #[test]
+    fn a_file_gets_no_escape_codes() {
+        let file = std::fs::File::open("/dev/null").unwrap();
+        let style = Style::of(&file);
+        assert!(!style.color && !style.terminal);
+        assert_eq!(style.alarm("x"), "x");
+    }
+
+    #[test]
+    fn colour_is_undone_after_the_text() {
+        let style = Style {
+            color: true,
+            ..Style::plain()
+        };
+        assert_eq!(style.bold("x"), "\x1b[1mx\x1b[0m");
+    }
+}

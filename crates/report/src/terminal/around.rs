@@ -1,0 +1,281 @@
+//! The parts of the result around the figures: errors, events, checks, the client, the set-up.
+//!
+//! In: a Run. Out: short paragraphs and tables. Must never: hide an error or a finding.
+
+use super::{engine, heading, paragraph};
+use crate::style::Style;
+use crate::table::Table;
+use crate::text::{cut, plain, wrap};
+use crate::units;
+use prony_store::{Run, Severity};
+use std::io::{self, Write};
+
+/// Throughput by kind, where there is more than one.
+pub fn kinds(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
+    if run.measured.kinds.len() < 3 {
+        return Ok(());
+    }
+    heading(out, style, "Transactions by kind")?;
+    let mut table = Table::new(&["kind", "committed", "a second", "rolled back", "failed"]);
+    for kind in &run.measured.kinds {
+        table.row([
+            plain(&kind.kind),
+            units::count(kind.committed),
+            format!("{} /s", units::rate(kind.tps)),
+            units::count(kind.rolled_back),
+            units::count(kind.failed),
+        ]);
+    }
+    table.write(out, style, 2)
+}
+
+/// Failed transactions by class and code; those of the warm-up in one line.
+pub fn errors(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
+    let early: u64 = run
+        .warmup
+        .iter()
+        .flat_map(|part| &part.errors)
+        .map(|e| e.count)
+        .sum();
+    if run.measured.errors.is_empty() && early == 0 {
+        return Ok(());
+    }
+    heading(out, style, "Failed transactions")?;
+    if !run.measured.errors.is_empty() {
+        let mut table = Table::new(&["count", "class<", "SQLSTATE<", "kind<", "first message<"]);
+        let used = 42;
+        for error in &run.measured.errors {
+            table.row([
+                units::count(error.count),
+                plain(&error.class),
+                plain(&error.code),
+                plain(&error.kind),
+                cut(
+                    &plain(&error.example),
+                    style.width.saturating_sub(used).max(30),
+                ),
+            ]);
+        }
+        table.write(out, style, 2)?;
+    }
+    if early > 0 {
+        writeln!(
+            out,
+            "  {} in the warm-up, not counted above",
+            units::count(early)
+        )?;
+    }
+    Ok(())
+}
+
+/// Outages and the like.
+pub fn events(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
+    if run.events.is_empty() {
+        return Ok(());
+    }
+    heading(out, style, "Events")?;
+    const SHOWN: usize = 12;
+    for event in run.events.iter().take(SHOWN) {
+        let when = match event.until_s {
+            Some(until) => format!(
+                "at {}, for {}",
+                units::span(event.at_s),
+                units::span((until - event.at_s).max(0.0))
+            ),
+            None => format!("at {}", units::span(event.at_s)),
+        };
+        let count = if event.count > 1 {
+            format!(" ({} concerned)", units::count(event.count))
+        } else {
+            String::new()
+        };
+        let text = format!(
+            "{when}: {}{count}: {}",
+            plain(&event.what),
+            plain(&event.detail)
+        );
+        paragraph(out, style, text.trim_end_matches([':', ' ']))?;
+    }
+    if run.events.len() > SHOWN {
+        let more = (run.events.len() - SHOWN) as u64;
+        writeln!(
+            out,
+            "  and {} more in the stored document",
+            units::count(more)
+        )?;
+    }
+    Ok(())
+}
+
+/// What the checks found, worst first.
+pub fn checks(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
+    if run.checks.is_empty() {
+        return Ok(());
+    }
+    heading(out, style, "Checks")?;
+    let mut checks: Vec<_> = run.checks.iter().collect();
+    checks.sort_by_key(|check| std::cmp::Reverse(check.severity));
+    for check in checks {
+        let label = match check.severity {
+            Severity::Invalid => "invalid",
+            Severity::Caveat => "caveat ",
+            Severity::Note => "note   ",
+        };
+        let colored = match check.severity {
+            Severity::Invalid => style.alarm(label),
+            Severity::Caveat => style.caution(label),
+            Severity::Note => style.dim(label),
+        };
+        let finding = format!("{}: {}", plain(&check.id), plain(&check.finding));
+        for (row, line) in wrap(&finding, style.width - 11).iter().enumerate() {
+            let lead = if row == 0 { &colored } else { "       " };
+            writeln!(out, "  {lead}  {line}")?;
+        }
+        for line in wrap(&plain(&check.advice), style.width - 13) {
+            writeln!(out, "             {line}")?;
+        }
+    }
+    Ok(())
+}
+
+/// The client's own health.
+pub fn client(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
+    heading(out, style, "This client")?;
+    let client = &run.client;
+    paragraph(
+        out,
+        style,
+        &format!(
+            "CPU {} user + {} system, {} a committed transaction; busiest thread {} of a CPU; \
+             ready but without a CPU for {}; stolen {}",
+            units::seconds(client.cpu_user_s),
+            units::seconds(client.cpu_system_s),
+            units::time(client.cpu_per_transaction_us * 1e3),
+            units::percent(client.busiest_thread),
+            units::seconds(client.run_queue_s),
+            units::percent(client.steal),
+        ),
+    )?;
+    paragraph(
+        out,
+        style,
+        &format!(
+            "worst loop delay {} (so long a reply may have waited unseen); memory at most {}",
+            units::time(client.loop_delay_max_ns as f64),
+            units::bytes(client.memory_peak_bytes),
+        ),
+    )
+}
+
+/// The set-up: server, drive, machine.
+pub fn setup(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
+    heading(out, style, "Set-up")?;
+    let (server, drive, host) = (&run.server, &run.drive, &run.host);
+    let tls = match &server.tls {
+        Some(tls) => format!("TLS {}", plain(tls).trim_start_matches("TLS ")),
+        None => "no TLS".into(),
+    };
+    let mine = if server.embedded {
+        ", started by Prony for this run"
+    } else {
+        ""
+    };
+    let mut lines = vec![format!(
+        "server   {} {} at {}, database {}, role {}, {tls}{mine}",
+        engine(&server.engine),
+        plain(&server.version),
+        plain(&server.address),
+        plain(&server.database),
+        plain(&server.user),
+    )];
+    let settings = settings(run);
+    if !settings.is_empty() {
+        lines.push(format!("settings {settings}"));
+    }
+    let pace = match drive.rate_tps {
+        Some(rate) => format!(
+            "open loop at {} transactions/s ({} arrivals)",
+            units::rate(rate),
+            drive.arrival.as_deref().unwrap_or("unknown"),
+        ),
+        None => "closed loop".into(),
+    };
+    let connect = if drive.connect_per_transaction {
+        ", a connection a transaction"
+    } else {
+        ""
+    };
+    lines.push(format!(
+        "drive    {} on {}, {pace}, {} protocol{connect}, seed {}",
+        units::counted(u64::from(drive.clients), "client", "clients"),
+        units::counted(u64::from(drive.threads), "thread", "threads"),
+        plain(&drive.protocol),
+        drive.seed,
+    ));
+    let why = match plain(&drive.io_reason) {
+        reason if reason.is_empty() => reason,
+        reason => format!(" ({reason})"),
+    };
+    lines.push(format!(
+        "I/O      {}{why}; network {}",
+        plain(&drive.io),
+        plain(&drive.network)
+    ));
+    lines.push(format!(
+        "client   {}, {}, {}, {}, kernel {}",
+        plain(&host.name),
+        plain(&host.cpu),
+        units::counted(u64::from(host.cpus), "CPU", "CPUs"),
+        units::bytes(host.memory_bytes),
+        plain(&host.kernel),
+    ));
+    lines.push(format!(
+        "prony    {} {} {}, {}",
+        plain(&run.build.version),
+        plain(&run.build.target),
+        plain(&run.build.profile),
+        plain(&run.started_at),
+    ));
+    for line in lines {
+        let (label, text) = line.split_at(9);
+        for (row, part) in wrap(text, style.width - 11).iter().enumerate() {
+            let label = if row == 0 {
+                style.dim(label)
+            } else {
+                " ".repeat(9)
+            };
+            writeln!(out, "  {label}{part}")?;
+        }
+    }
+    Ok(())
+}
+
+/// The settings that decide what a commit costs, as `name value`; the others are in the document.
+fn settings(run: &Run) -> String {
+    const TELLING: [&str; 6] = [
+        "fsync",
+        "synchronous_commit",
+        "full_page_writes",
+        "shared_buffers",
+        "max_wal_size",
+        "max_connections",
+    ];
+    let told = TELLING.iter().filter_map(|name| {
+        let value = run.server.settings.get(*name)?;
+        let text = value.as_str().map_or_else(|| value.to_string(), plain);
+        Some(format!("{name} {text}"))
+    });
+    told.collect::<Vec<_>>().join(", ")
+}
+
+/// Where it is stored and how to see it again.
+pub fn place(out: &mut dyn Write, run: &Run, stored: Option<&str>) -> io::Result<()> {
+    writeln!(out)?;
+    match stored {
+        Some(place) => {
+            writeln!(out, "Stored in {}", plain(place))?;
+            writeln!(out, "Show it again with: prony show {}", plain(&run.id))
+        }
+        None => writeln!(out, "Not stored."),
+    }
+}

@@ -1,0 +1,163 @@
+//! The result of a run, for a person at a terminal.
+//!
+//! In: a Run. Out: about two screens of text, the figure that matters first, then whether it can be
+//! trusted, then where it came from. Must never: print a number without its unit, or a percentile
+//! that the document does not hold.
+
+mod around;
+mod latency;
+
+use crate::style::Style;
+use crate::text::{plain, sparkline, wrap};
+use crate::units;
+use prony_store::{Run, Severity, State};
+use std::io::{self, Write};
+
+/// Writes the result. `stored` says where the document is, if it is stored.
+pub fn write(
+    out: &mut dyn Write,
+    style: &Style,
+    run: &Run,
+    stored: Option<&str>,
+) -> io::Result<()> {
+    title(out, style, run)?;
+    headline(out, style, run)?;
+    latency::response(out, style, run)?;
+    latency::split(out, style, run)?;
+    around::kinds(out, style, run)?;
+    around::errors(out, style, run)?;
+    around::events(out, style, run)?;
+    around::checks(out, style, run)?;
+    around::client(out, style, run)?;
+    around::setup(out, style, run)?;
+    around::place(out, run, stored)
+}
+
+fn title(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
+    let workload = &run.workload;
+    let what = format!(
+        "{}, scale {}, on {} {}",
+        plain(&workload.name),
+        units::count(u64::from(workload.scale)),
+        engine(&run.server.engine),
+        plain(&run.server.version),
+    );
+    for line in wrap(&what, style.width) {
+        writeln!(out, "{}", style.bold(&line))?;
+    }
+    writeln!(out, "{}", style.dim(&plain(&workload.title)))?;
+    let why = run.ended_because.as_deref().unwrap_or("no reason recorded");
+    let early = match run.state {
+        State::Complete => return Ok(()),
+        State::Running => {
+            "STILL RUNNING, or killed without a chance to say so: these figures cover what was \
+             measured up to the last second."
+                .to_owned()
+        }
+        State::Partial => format!(
+            "PARTIAL RESULT: ended early: {}. The figures cover the {} that were measured.",
+            plain(why).trim_end_matches('.'),
+            units::span(run.measured.seconds),
+        ),
+    };
+    for line in wrap(&early, style.width) {
+        writeln!(out, "{}", style.caution(&line))?;
+    }
+    Ok(())
+}
+
+fn headline(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
+    let empty = Default::default();
+    let all = run.measured.kinds.first().unwrap_or(&empty);
+    let figure = format!("{} transactions/s committed", units::rate(all.tps));
+    writeln!(out, "\n  {}", style.bold(&figure))?;
+    let mut counted = format!(
+        "{} in the {} measured",
+        units::counted(all.committed, "transaction", "transactions"),
+        units::span(run.measured.seconds)
+    );
+    if run.window.warmup_s > 0.0 {
+        counted += &format!(", after {} of warm-up", units::span(run.window.warmup_s));
+    }
+    let counts = [
+        (all.failed, "failed"),
+        (all.rolled_back, "rolled back by intent"),
+        (all.skipped, "skipped"),
+        (run.measured.unfinished, "in flight at the end, not counted"),
+        (run.measured.never_started, "due but never started"),
+        (all.retries, "extra tries"),
+    ];
+    // That nothing failed is worth a word; that nothing was skipped is not.
+    for (number, what) in counts {
+        if number > 0 || what == "failed" {
+            counted += &format!("; {} {what}", units::count(number));
+        }
+    }
+    for line in wrap(&counted, style.width - 2) {
+        writeln!(out, "  {line}")?;
+    }
+    pace(out, style, run)?;
+    if run
+        .checks
+        .iter()
+        .any(|check| check.severity == Severity::Invalid)
+    {
+        let line = "This figure must not be used: see the checks below.";
+        writeln!(out, "  {}", style.alarm(line))?;
+    }
+    Ok(())
+}
+
+/// How steady it was: one bar a second of the measured window.
+fn pace(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
+    let full = |second: &&prony_store::Second| second.part == "measured" && second.seconds > 0.5;
+    let tps: Vec<f64> = run
+        .series
+        .iter()
+        .filter(full)
+        .map(|second| second.committed as f64 / second.seconds)
+        .collect();
+    if tps.len() < 3 {
+        return Ok(());
+    }
+    let least = tps.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = tps.iter().copied().fold(0.0, f64::max);
+    writeln!(
+        out,
+        "  {}  {}",
+        sparkline(&tps, style.width - 42),
+        style.dim(&format!(
+            "each second: {} to {} /s",
+            units::rate(least),
+            units::rate(most)
+        )),
+    )
+}
+
+fn engine(name: &str) -> String {
+    match name {
+        "postgresql" => "PostgreSQL".into(),
+        "mysql" => "MySQL".into(),
+        "mariadb" => "MariaDB".into(),
+        "sqlserver" => "SQL Server".into(),
+        other => plain(other),
+    }
+}
+
+fn heading(out: &mut dyn Write, style: &Style, text: &str) -> io::Result<()> {
+    writeln!(out)?;
+    for line in wrap(text, style.width) {
+        writeln!(out, "{}", style.bold(&line))?;
+    }
+    Ok(())
+}
+
+fn paragraph(out: &mut dyn Write, style: &Style, text: &str) -> io::Result<()> {
+    for line in wrap(text, style.width - 2) {
+        writeln!(out, "  {line}")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

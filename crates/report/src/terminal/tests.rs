@@ -1,0 +1,98 @@
+//! What the result must say, and must not.
+
+use super::write;
+use crate::sample_run;
+use crate::style::Style;
+use prony_store::{Run, Severity, State};
+
+fn text(run: &Run, stored: Option<&str>) -> String {
+    let mut out = Vec::new();
+    write(&mut out, &Style::plain(), run, stored).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn the_headline_comes_first_and_says_what_it_counts() {
+    let text = text(&sample_run::closed(), Some("/tmp/x.json"));
+    let at = |what: &str| {
+        text.find(what)
+            .unwrap_or_else(|| panic!("no `{what}` in\n{text}"))
+    };
+    assert!(at("27,700 transactions/s committed") < at("p99.9"));
+    let words = text.replace("\n  ", " ");
+    assert!(words.contains("110,800 transactions in the 4 s measured, after 1 s of warm-up"));
+    assert!(words.contains("3 failed; 7 in flight at the end, not counted"));
+    assert!(text.contains("prony show 20261120-233342-tpcb-7f3a"));
+    assert!(text.contains("Stored in /tmp/x.json"));
+}
+
+#[test]
+fn no_line_is_wider_than_asked_and_none_holds_an_escape_code() {
+    for run in [sample_run::closed(), sample_run::open_partial()] {
+        let text = text(&run, None);
+        for line in text.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        assert!(
+            !text.contains('\x1b'),
+            "a server's message came through raw"
+        );
+    }
+}
+
+#[test]
+fn the_split_is_told_in_words_with_the_servers_share() {
+    let text = text(&sample_run::closed(), None)
+        .replace('\u{a0}', " ")
+        .replace("\n  ", " ");
+    assert!(text.contains("the server took 170 µs (7.4 %)"), "{text}");
+    assert!(text.contains("under the load this client really offered"));
+    assert!(text.contains("12 server times are upper bounds"));
+}
+
+#[test]
+fn one_kind_is_shown_once_under_its_name() {
+    let text = text(&sample_run::closed(), None);
+    assert!(text.contains("\n  tpcb  2.08 ms"), "{text}");
+    assert!(!text.contains("\n  all "));
+}
+
+#[test]
+fn an_open_loop_shows_both_times_and_absent_percentiles_are_explained() {
+    let text = text(&sample_run::open_partial(), None);
+    assert!(text.contains("from the scheduled start"));
+    assert!(text.contains("Service time"));
+    assert!(text.contains("–  46.2 ms  2.31 ms"), "{text}");
+    assert!(text.contains("10 / (1 – q)"));
+    assert!(text.contains("11 due but never started"));
+}
+
+#[test]
+fn a_partial_run_and_a_missing_split_say_why() {
+    let text = text(&sample_run::open_partial(), None);
+    assert!(text.contains("PARTIAL RESULT: ended early: SIGINT."));
+    assert!(text.contains("Not known: unix sockets give no receive stamps"));
+    let mut run = sample_run::closed();
+    run.state = State::Running;
+    assert!(self::text(&run, None).contains("STILL RUNNING"));
+}
+
+#[test]
+fn an_invalid_figure_is_flagged_beside_it_and_first_among_the_checks() {
+    let mut run = sample_run::closed();
+    run.checks[0].severity = Severity::Invalid;
+    let text = text(&run, None);
+    assert!(text.contains("must not be used"));
+    assert!(
+        text.find("invalid  littles-law").unwrap() < text.find("caveat   client-limit").unwrap()
+    );
+}
+
+#[test]
+fn a_run_without_a_single_transaction_is_still_shown() {
+    let mut run = sample_run::closed();
+    run.measured = Default::default();
+    run.series.clear();
+    let text = text(&run, None);
+    assert!(text.contains("0 transactions/s committed"));
+}

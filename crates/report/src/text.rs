@@ -1,0 +1,100 @@
+//! Words that fit a line, and foreign text made safe to print.
+//!
+//! In: text, some of it from a server. Out: text without control characters, in lines of a width.
+//! Must never: let a server's message steer the terminal.
+
+/// The text with every control character replaced by a space, so that an error message of a
+/// server can neither move the cursor nor break a table.
+pub fn plain(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect::<String>()
+        .trim()
+        .to_owned()
+}
+
+/// The text cut to `width` characters, with an ellipsis where something is missing.
+pub fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(width.saturating_sub(1)).collect();
+    short.push('…');
+    short
+}
+
+/// The text in lines of at most `width` characters; a longer word keeps a line of its own.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    // A plain space breaks; a no-break space holds a number and its unit together.
+    for word in text.split([' ', '\n']).filter(|word| !word.is_empty()) {
+        let fits = line.chars().count() + 1 + word.chars().count() <= width;
+        if !line.is_empty() && !fits {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    if !line.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+/// A row of bars, one a value, the largest value being the full bar; a zero is the lowest one.
+/// More values than `width` are put together by their mean.
+pub fn sparkline(values: &[f64], width: usize) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let width = width.min(values.len());
+    let means: Vec<f64> = (0..width)
+        .map(|i| {
+            let (from, to) = (i * values.len() / width, (i + 1) * values.len() / width);
+            values[from..to].iter().sum::<f64>() / (to - from) as f64
+        })
+        .collect();
+    let top = means.iter().copied().fold(0.0, f64::max);
+    means
+        .iter()
+        .map(|value| {
+            let share = if top > 0.0 { value / top } else { 0.0 };
+            BARS[((share * 7.0).round() as usize).min(7)]
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_servers_message_cannot_steer_the_terminal() {
+        assert_eq!(plain("bad\x1b[2J\r\nthing\x07"), "bad [2J  thing");
+    }
+
+    #[test]
+    fn lines_keep_their_width_and_all_words() {
+        let text = "more threads, or fewer clients a thread, or a second client machine";
+        let lines = wrap(text, 20);
+        assert!(lines.iter().all(|line| line.chars().count() <= 20));
+        assert_eq!(lines.join(" "), text);
+        assert_eq!(wrap("abcdefghij k", 4), ["abcdefghij", "k"]);
+        assert_eq!(wrap("", 4), Vec::<String>::new());
+    }
+
+    #[test]
+    fn cut_counts_characters_not_bytes() {
+        assert_eq!(cut("µµµµ", 4), "µµµµ");
+        assert_eq!(cut("µµµµµ", 4), "µµµ…");
+    }
+
+    #[test]
+    fn sparklines_scale_to_the_largest_and_to_the_width() {
+        assert_eq!(sparkline(&[0.0, 50.0, 100.0], 10), "▁▅█");
+        assert_eq!(sparkline(&[100.0, 100.0, 0.0, 0.0], 2), "█▁");
+        assert_eq!(sparkline(&[0.0, 0.0], 4), "▁▁");
+        assert_eq!(sparkline(&[], 4), "");
+    }
+}

@@ -1,0 +1,173 @@
+//! What the tests of the store share: a folder of their own, a run, and rows of figures.
+#![allow(dead_code, reason = "each test file uses its share")]
+
+use prony_measure::{
+    Collected, Collector, ErrorClass, Leftover, Outcome, Parts, Recorder, Row, Sample, Schedule,
+    Shape,
+};
+use prony_store::*;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+pub const S: u64 = 1_000_000_000;
+/// Where the tests' clock stands when the load begins.
+pub const LOAD_START_NS: u64 = 77 * S + 5;
+
+/// A folder that is removed at the end.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Folder {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!(
+            "prony-store-{name}-{}-{number}",
+            std::process::id()
+        ));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub fn store(&self) -> RunStore {
+        RunStore::open(Some(&self.0)).unwrap()
+    }
+
+    pub fn runs(&self) -> PathBuf {
+        self.0.join("runs")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A run that has a bit of everything but figures.
+pub fn run() -> Run {
+    Run {
+        started_at: "2026-11-20T23:33:42.125+01:00".into(),
+        asked: serde_json::json!({"clients": 4, "rate": 0.1}),
+        server: Server {
+            engine: "postgresql".into(),
+            version: "15.14".into(),
+            ..Server::default()
+        },
+        workload: Workload {
+            name: "tpcb".into(),
+            scale: 7,
+            kinds: vec!["transfer".into(), "read".into()],
+            ..Workload::default()
+        },
+        drive: Drive {
+            clients: 4,
+            rate_tps: Some(1_000.1),
+            ..Drive::default()
+        },
+        timing: Timing {
+            split: "kernel stamps".into(),
+            ..Timing::default()
+        },
+        ..Run::default()
+    }
+}
+
+pub fn shape() -> Shape {
+    Shape {
+        kinds: 2,
+        open_loop: true,
+        parts: true,
+        connect: true,
+    }
+}
+
+pub fn schedule(warmup_ns: u64, window_ns: u64) -> Schedule {
+    Schedule::seconds(LOAD_START_NS, warmup_ns, Some(window_ns))
+}
+
+/// The `number`th sample, a millisecond after the one before.
+pub fn sample(number: u64) -> Sample {
+    let service_ns = 90_000 + number * 7_919 % 100_000;
+    let ended_ns = LOAD_START_NS + number * 1_000_000;
+    Sample {
+        kind: u16::from(number % 4 == 3),
+        outcome: match number % 100 {
+            7 => Outcome::Failed(ErrorClass::Deadlock, *b"40P01"),
+            8 => Outcome::RolledBack,
+            9 => Outcome::Skipped,
+            _ => Outcome::Committed,
+        },
+        scheduled_ns: ended_ns - service_ns - 1_000,
+        started_ns: ended_ns - service_ns,
+        ended_ns,
+        connect_ns: 3_000,
+        retries: u32::from(number % 50 == 1),
+        parts: Some(Parts {
+            send_wait_ns: 500,
+            server_ns: service_ns - 2_000,
+            client_wait_ns: 1_500,
+            upper_bound: number.is_multiple_of(10),
+        }),
+    }
+}
+
+/// All rows of a load of two workers with a sample every millisecond, and its totals.
+pub fn load(schedule: Schedule) -> (Vec<Row>, Collected) {
+    let samples = schedule.window_end_ns().saturating_sub(LOAD_START_NS) / 1_000_000;
+    let mut collector = Collector::new(schedule, shape(), 2);
+    for worker in 0..2u64 {
+        let mut recorder = Recorder::new(schedule, shape());
+        recorder.set_connections(2);
+        recorder.record_error_example(1, ErrorClass::Deadlock, *b"40P01", "deadlock detected");
+        for number in (worker..samples + 5).step_by(2) {
+            recorder.record(&sample(number));
+            recorder.turn(1_000 + number, 1);
+            recorder.stamps().stamped += 1;
+            while let Some(interval) = recorder.take() {
+                collector.add(worker as usize, interval);
+            }
+        }
+        recorder.finish(schedule.window_end_ns() + S / 4, Leftover::default());
+        while let Some(interval) = recorder.take() {
+            collector.add(worker as usize, interval);
+        }
+    }
+    let rows: Vec<Row> = std::iter::from_fn(|| collector.next_row()).collect();
+    (rows, collector.finish())
+}
+
+/// The finished document of such a load.
+pub fn finished(rows: &[Row], collected: &Collected) -> Run {
+    let run = run();
+    let kinds = run.workload.kinds.clone();
+    Run {
+        state: State::Complete,
+        window: Window {
+            warmup_s: collected.warmup.as_ref().map_or(0.0, |w| w.seconds()),
+            measured_s: collected.measured.seconds(),
+            drain_s: collected.drain_s,
+            connect_s: 0.1,
+        },
+        warmup: collected.warmup.as_ref().map(|w| figures(w, &kinds)),
+        measured: figures(&collected.measured, &kinds),
+        series: rows.iter().map(|row| second(row, LOAD_START_NS)).collect(),
+        client: client(&collected.measured),
+        timing: timing(&collected.measured.stamps, "kernel stamps".into()),
+        ..run
+    }
+}
+
+/// Stores a finished run and gives its id.
+pub fn stored(store: &RunStore, change: impl FnOnce(&mut Run)) -> String {
+    let mut run = run();
+    run.state = State::Complete;
+    change(&mut run);
+    let writer = store.begin(&mut run).unwrap();
+    let id = writer.id().to_owned();
+    writer.finish(&run).unwrap();
+    id
+}

@@ -1,0 +1,122 @@
+//! The index: made again when lost or broken, left alone when foreign, shared by processes.
+
+mod common;
+
+use common::*;
+use prony_store::*;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+fn count(store: &RunStore) -> usize {
+    let listing = store.list(&Filter::default()).unwrap();
+    assert!(listing.unreadable.is_empty(), "{:?}", listing.unreadable);
+    listing.runs.len()
+}
+
+#[test]
+fn a_lost_or_broken_index_is_made_again() {
+    let folder = Folder::new("broken");
+    let store = folder.store();
+    (0..5).for_each(|_| drop(stored(&store, |_| ())));
+    let index = folder.path().join("index.sqlite");
+    assert!(index.is_file());
+    std::fs::remove_file(&index).unwrap();
+    assert_eq!(count(&store), 5);
+    assert!(index.is_file());
+    for garbage in [
+        &b"this is no database at all, not even nearly"[..],
+        b"",
+        b"\0\0\0",
+    ] {
+        std::fs::write(&index, garbage).unwrap();
+        assert_eq!(count(&store), 5);
+    }
+    // Broken within: the header is right and the pages are not.
+    let mut bytes = std::fs::read(&index).unwrap();
+    bytes[4_096..].fill(0xa5);
+    std::fs::write(&index, &bytes).unwrap();
+    assert_eq!(count(&store), 5);
+    stored(&store, |_| ());
+    assert_eq!(count(&store), 6);
+    assert_eq!(store.reindex().unwrap(), 6);
+    assert_eq!(&std::fs::read(&index).unwrap()[..15], b"SQLite format 3");
+}
+
+#[test]
+fn an_index_that_cannot_be_used_is_done_without() {
+    let folder = Folder::new("unusable");
+    let store = folder.store();
+    stored(&store, |_| ());
+    let index = folder.path().join("index.sqlite");
+    std::fs::remove_file(&index).unwrap();
+    std::fs::create_dir(&index).unwrap();
+    assert_eq!(count(&store), 1);
+    let id = stored(&store, |_| ());
+    assert_eq!(count(&store), 2);
+    store.delete(&id).unwrap();
+    assert_eq!(count(&store), 1);
+}
+
+#[test]
+fn the_index_of_a_newer_prony_is_left_alone() {
+    let folder = Folder::new("newer-index");
+    let store = folder.store();
+    stored(&store, |_| ());
+    let index = folder.path().join("index.sqlite");
+    let db = rusqlite::Connection::open(&index).unwrap();
+    db.execute_batch(
+        "DROP TABLE runs; CREATE TABLE later (x TEXT) STRICT; PRAGMA user_version = 9",
+    )
+    .unwrap();
+    drop(db);
+    assert_eq!(count(&store), 1);
+    stored(&store, |_| ());
+    assert_eq!(count(&store), 2);
+    let db = rusqlite::Connection::open(&index).unwrap();
+    let version: i64 = db
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .unwrap();
+    assert_eq!(version, 9);
+    db.query_row("SELECT count(*) FROM later", [], |_| Ok(()))
+        .unwrap();
+}
+
+const FOLDER: &str = "PRONY_TEST_INDEX_FOLDER";
+const RUNS_EACH: usize = 12;
+
+/// Not a test of its own: one of several processes that store and list at once.
+#[test]
+fn child_that_stores() {
+    let Some(folder) = std::env::var_os(FOLDER) else {
+        return;
+    };
+    let store = RunStore::open(Some(Path::new(&folder))).unwrap();
+    for _ in 0..RUNS_EACH {
+        let id = stored(&store, |_| ());
+        let listing = store.list(&Filter::default()).unwrap();
+        assert!(listing.unreadable.is_empty(), "{:?}", listing.unreadable);
+        let mine = listing.runs.iter().find(|run| run.id == id).unwrap();
+        assert_eq!(mine.state, State::Complete);
+    }
+}
+
+#[test]
+fn several_processes_share_a_store() {
+    let folder = Folder::new("shared");
+    let children: Vec<_> = (0..4)
+        .map(|_| {
+            Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "child_that_stores"])
+                .env(FOLDER, folder.path())
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let store = folder.store();
+    assert_eq!(count(&store), 4 * RUNS_EACH);
+    assert_eq!(store.reindex().unwrap(), 4 * RUNS_EACH);
+}

@@ -1,0 +1,291 @@
+//! A run that is killed leaves what it measured; a full disk loses no result.
+//!
+//! The tests run this program again as a child that writes, and kill it for good.
+
+mod common;
+
+use common::*;
+use prony_store::*;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+const FOLDER: &str = "PRONY_TEST_STORE_FOLDER";
+
+/// Runs one test of this program as a child with a folder to write to.
+fn child(test: &str, folder: &Folder) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env(FOLDER, folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// The rest of the line in which the child says that word. The child's output stays open, so that
+/// it can say more.
+fn said(child: &mut Child, word: &str) -> String {
+    let out = BufReader::new(child.stdout.as_mut().unwrap());
+    let mut lines = out.lines().map(|line| line.unwrap());
+    lines
+        .find_map(|line| {
+            line.split_once(word)
+                .map(|(_, rest)| rest.trim().to_owned())
+        })
+        .expect("the child says it before it ends")
+}
+
+/// Not a test of its own: the child that is killed. Writes four rows, then half a line more,
+/// and waits for its end.
+#[test]
+fn child_that_writes() {
+    let Some(folder) = std::env::var_os(FOLDER) else {
+        return;
+    };
+    let store = RunStore::open(Some(Path::new(&folder))).unwrap();
+    let (rows, _) = load(schedule(S, 9 * S));
+    let mut run = run();
+    let mut writer = store.begin(&mut run).unwrap();
+    for row in &rows[..4] {
+        writer.second(row, LOAD_START_NS).unwrap();
+    }
+    writer
+        .event(&Event {
+            what: "outage".into(),
+            ..Event::default()
+        })
+        .unwrap();
+    let journal = store
+        .folder()
+        .join("runs")
+        .join(format!("{}.jsonl", run.id));
+    let mut torn = std::fs::OpenOptions::new()
+        .append(true)
+        .open(journal)
+        .unwrap();
+    torn.write_all(b"{\"second\":{\"index\":4,\"part\":\"meas")
+        .unwrap();
+    println!("wrote {}", run.id);
+    loop {
+        std::thread::park();
+    }
+}
+
+#[test]
+fn kill_9_leaves_what_was_measured_up_to_the_last_second() {
+    let folder = Folder::new("killed");
+    let store = folder.store();
+    let mut child = child("child_that_writes", &folder);
+    let id = said(&mut child, "wrote ");
+
+    let live = store.list(&Filter::default()).unwrap();
+    assert_eq!(
+        (live.runs[0].id.as_str(), live.runs[0].state),
+        (id.as_str(), State::Running)
+    );
+    assert!(live.unreadable.is_empty());
+    let seen = store.load(&id).unwrap();
+    assert_eq!((seen.state, seen.series.len()), (State::Running, 4));
+    assert!(matches!(store.delete(&id), Err(StoreError::Live { .. })));
+
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // What the four rows hold, computed without the store.
+    let (_, expected) = load(schedule(S, 3 * S));
+    let kinds = run().workload.kinds;
+    let measured = Figures {
+        // What was in flight at the end is not known of a killed run.
+        unfinished: 0,
+        ..figures(&expected.measured, &kinds)
+    };
+    for listing in [
+        store.list(&Filter::default()),
+        store.list(&Filter::default()),
+    ] {
+        let listing = listing.unwrap();
+        assert_eq!(listing.runs.len(), 1);
+        assert_eq!(listing.runs[0].state, State::Partial);
+        assert_eq!(listing.runs[0].tps, Some(measured.kinds[0].tps));
+    }
+    let run = store.load("last").unwrap();
+    assert_eq!((run.id.as_str(), run.state), (id.as_str(), State::Partial));
+    assert!(
+        run.ended_because
+            .as_ref()
+            .unwrap()
+            .starts_with("interrupted")
+    );
+    assert_eq!(run.measured.seconds, 3.0);
+    assert_eq!(
+        run.measured.kinds, measured.kinds,
+        "histograms and percentiles too"
+    );
+    assert_eq!(run.measured.errors, measured.errors);
+    assert_eq!(run.warmup.as_ref().unwrap().seconds, 1.0);
+    assert_eq!((run.window.warmup_s, run.window.measured_s), (1.0, 3.0));
+    assert_eq!(run.series.len(), 4);
+    assert_eq!(run.events[0].what, "outage");
+    assert_eq!(
+        run.timing.stamped,
+        expected.measured.stamps.stamped - 5,
+        "less the drain's"
+    );
+    assert_eq!(run.timing.split, "kernel stamps");
+    let files = std::fs::read_dir(folder.runs()).unwrap().count();
+    assert_eq!(files, 1, "the journal has become a document");
+}
+
+#[test]
+fn a_kill_between_the_document_and_the_end_of_its_journal_leaves_the_document() {
+    let folder = Folder::new("between");
+    let store = folder.store();
+    let mut run = run();
+    let writer = store.begin(&mut run).unwrap();
+    let journal = folder.runs().join(format!("{}.jsonl", run.id));
+    let copy = std::fs::read(&journal).unwrap();
+    run.state = State::Complete;
+    writer.finish(&run).unwrap();
+    std::fs::write(&journal, copy).unwrap();
+    let listing = store.list(&Filter::default()).unwrap();
+    assert_eq!(
+        (listing.runs.len(), listing.runs[0].state),
+        (1, State::Complete)
+    );
+    assert_eq!(store.load(&run.id).unwrap(), run);
+    assert!(!journal.exists());
+}
+
+#[test]
+fn a_journal_broken_in_its_middle_keeps_the_other_seconds() {
+    let folder = Folder::new("middle");
+    let store = folder.store();
+    let (rows, collected) = load(schedule(0, 4 * S));
+    let mut run = run();
+    let mut writer = store.begin(&mut run).unwrap();
+    for row in &rows {
+        writer.second(row, LOAD_START_NS).unwrap();
+    }
+    drop(writer);
+    let path = folder.runs().join(format!("{}.jsonl", run.id));
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    let half = &lines[2][..lines[2].len() / 2];
+    lines[2] = half;
+    std::fs::write(&path, lines.join("\n") + "\n").unwrap();
+    let run = store.load(&run.id).unwrap();
+    assert_eq!(run.series.len(), 3);
+    assert_eq!(
+        run.measured.seconds, 3.0,
+        "the lost second does not thin out the rate"
+    );
+    let all = collected.measured.all();
+    let tps = all.committed as f64 / 4.0;
+    assert!((run.measured.kinds[0].tps - tps).abs() < 0.02 * tps);
+    let why = run.ended_because.unwrap();
+    assert!(
+        why.contains("1 line of the journal could not be read"),
+        "{why}"
+    );
+}
+
+#[test]
+fn a_journal_cut_anywhere_never_panics_and_never_invents() {
+    let folder = Folder::new("cut");
+    let store = folder.store();
+    let (rows, _) = load(schedule(0, 2 * S));
+    let mut run = run();
+    let mut writer = store.begin(&mut run).unwrap();
+    for row in &rows {
+        writer.second(row, LOAD_START_NS).unwrap();
+    }
+    drop(writer);
+    let bytes = std::fs::read(folder.runs().join(format!("{}.jsonl", run.id))).unwrap();
+    let header = bytes.iter().position(|&byte| byte == b'\n').unwrap() + 1;
+    let cut = folder.path().join("cut.jsonl");
+    for end in (0..bytes.len())
+        .step_by(4_999)
+        .chain([header - 1, header, bytes.len()])
+    {
+        std::fs::write(&cut, &bytes[..end]).unwrap();
+        let whole = bytes[..end].iter().filter(|&&byte| byte == b'\n').count();
+        match store.load(cut.to_str().unwrap()) {
+            Ok(run) => assert_eq!(run.series.len() + 1, whole),
+            Err(StoreError::NotARun { .. }) => assert!(end < header),
+            Err(other) => panic!("{other}"),
+        }
+    }
+    for place in (0..bytes.len()).step_by(1_009) {
+        let mut flipped = bytes.clone();
+        flipped[place] ^= 0x15;
+        std::fs::write(&cut, &flipped).unwrap();
+        let _ = store.load(cut.to_str().unwrap());
+    }
+}
+
+/// Not a test of its own: the child whose disk is full for a while. The limit on the size of
+/// files stands in for the disk.
+#[test]
+fn child_whose_disk_is_full() {
+    let Some(folder) = std::env::var_os(FOLDER) else {
+        return;
+    };
+    let limit = |bytes: libc::rlim_t| {
+        let limit = libc::rlimit {
+            rlim_cur: bytes,
+            rlim_max: libc::RLIM_INFINITY,
+        };
+        // SAFETY: ignoring a signal and passing a live struct by pointer.
+        let failed = unsafe {
+            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+            libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit)
+        };
+        assert_eq!(failed, 0);
+    };
+    let store = RunStore::open(Some(Path::new(&folder))).unwrap();
+    let (rows, collected) = load(schedule(0, 6 * S));
+    let mut run = run();
+    let mut writer = store.begin(&mut run).unwrap();
+    writer.second(&rows[0], LOAD_START_NS).unwrap();
+    let journal = store
+        .folder()
+        .join("runs")
+        .join(format!("{}.jsonl", run.id));
+    let full = std::fs::metadata(&journal).unwrap().len();
+    limit(full + 100);
+    for row in &rows[1..3] {
+        let error = writer.second(row, LOAD_START_NS).unwrap_err().to_string();
+        assert!(error.starts_with("cannot write "), "{error}");
+        assert_eq!(
+            std::fs::metadata(&journal).unwrap().len(),
+            full,
+            "no torn line"
+        );
+    }
+    limit(libc::RLIM_INFINITY);
+    writer.second(&rows[3], LOAD_START_NS).unwrap();
+    limit(2_000);
+    let document = finished(&rows, &collected);
+    let error = writer.finish(&document).unwrap_err().to_string();
+    limit(libc::RLIM_INFINITY);
+    assert!(error.starts_with("cannot write "), "{error}");
+    println!("failed {}", run.id);
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_the_rest_survives() {
+    let folder = Folder::new("full");
+    let store = folder.store();
+    let mut child = child("child_whose_disk_is_full", &folder);
+    let id = said(&mut child, "failed ");
+    assert!(child.wait().unwrap().success());
+    let run = store.load(&id).unwrap();
+    assert_eq!((run.state, run.series.len()), (State::Partial, 2));
+    let starts: Vec<f64> = run.series.iter().map(|second| second.at_s).collect();
+    assert_eq!(starts, [0.0, 3.0]);
+    assert_eq!(run.measured.seconds, 2.0);
+    assert_eq!(
+        std::fs::read_dir(folder.runs()).unwrap().count(),
+        1,
+        "nothing half written"
+    );
+}

@@ -1,0 +1,235 @@
+//! What is stored comes back, is listed, found and deleted.
+
+mod common;
+
+use common::*;
+use prony_store::*;
+
+#[test]
+fn figures_come_from_the_totals_and_back_from_the_document() {
+    let folder = Folder::new("figures");
+    let store = folder.store();
+    let (rows, collected) = load(schedule(3 * S / 2, 3 * S));
+    let mut header = run();
+    let mut writer = store.begin(&mut header).unwrap();
+    for row in &rows {
+        writer.second(row, LOAD_START_NS).unwrap();
+    }
+    let mut run = finished(&rows, &collected);
+    run.id = header.id.clone();
+    let path = writer.finish(&run).unwrap();
+    assert_eq!(path, folder.runs().join(format!("{}.json", run.id)));
+    assert_eq!(
+        std::fs::read_dir(folder.runs()).unwrap().count(),
+        1,
+        "no journal left"
+    );
+
+    let loaded = store.load(&run.id).unwrap();
+    assert_eq!(loaded, run, "to the last bit of every figure");
+    let [all, transfer, read] = &loaded.measured.kinds[..] else {
+        panic!("{:?}", loaded.measured.kinds)
+    };
+    assert_eq!(
+        [&all.kind, &transfer.kind, &read.kind],
+        ["all", "transfer", "read"]
+    );
+    // 3,000 samples in the window, of each hundred one failed, one rolled back, one skipped.
+    assert_eq!(
+        (all.committed, all.failed, all.rolled_back, all.skipped),
+        (2_910, 30, 30, 30)
+    );
+    assert_eq!(transfer.committed + read.committed, all.committed);
+    assert_eq!(all.tps, 970.0);
+    assert_eq!(all.response.samples, 2_910);
+    assert!(all.response.p99_ns.is_some() && all.response.p999_ns.is_none());
+    let split = all.split.as_ref().unwrap();
+    assert_eq!(split.client_wait.mean_ns, 1_500.0);
+    let sum_ns = split.send_wait.mean_ns + split.server.mean_ns + split.client_wait.mean_ns;
+    assert!((sum_ns - all.service.mean_ns).abs() < 0.01);
+    assert_eq!(all.connect.as_ref().unwrap().mean_ns, 3_000.0);
+    assert_eq!(loaded.measured.unfinished, 5);
+    let warmup = loaded.warmup.as_ref().unwrap();
+    assert_eq!((warmup.seconds, warmup.errors[0].count), (1.5, 15));
+    let error = &warmup.errors[0];
+    assert_eq!(
+        (error.class.as_str(), error.code.as_str()),
+        ("deadlock", "40P01")
+    );
+    assert_eq!(error.example, "deadlock detected");
+    let parts: Vec<&str> = loaded.series.iter().map(|s| s.part.as_str()).collect();
+    assert_eq!(
+        parts,
+        ["warmup", "warmup", "measured", "measured", "measured"]
+    );
+    assert_eq!(
+        (loaded.series[2].at_s, loaded.series[2].connections),
+        (1.5, 4)
+    );
+}
+
+#[test]
+fn the_histogram_of_a_document_gives_its_percentiles_again() {
+    let (_, collected) = load(schedule(0, 2 * S));
+    let all = collected.measured.all();
+    let stored = latency(&all.response);
+    let times = stored.distribution().unwrap();
+    assert_eq!(times.quantile_ns(0.99), stored.p99_ns);
+    assert_eq!(times.histogram, all.response.histogram);
+    let mut broken = stored.clone();
+    broken.samples += 1;
+    assert!(broken.distribution().is_err());
+    assert_eq!(Latency::default().distribution().unwrap().samples, 0);
+}
+
+#[test]
+fn a_figure_that_is_no_number_is_refused_not_stored_unreadable() {
+    let folder = Folder::new("nan");
+    let store = folder.store();
+    let mut run = run();
+    let writer = store.begin(&mut run).unwrap();
+    run.window.drain_s = f64::NAN;
+    assert!(writer.finish(&run).is_err());
+    let left = store.load(&run.id).unwrap();
+    assert_eq!(left.state, State::Partial, "the journal is still there");
+}
+
+#[test]
+fn lists_newest_first_and_filters() {
+    let folder = Folder::new("list");
+    let store = folder.store();
+    assert_eq!(store.list(&Filter::default()).unwrap(), Listing::default());
+    assert!(matches!(store.load("last"), Err(StoreError::Empty { .. })));
+    let (rows, collected) = load(schedule(0, 2 * S));
+    // 22:00 UTC is before 23:33 in Berlin's winter, but its digits come later than 21:59+00:00.
+    let times = [
+        "2026-11-20T22:59:00+02:00",
+        "2026-11-20T21:30:00Z",
+        "2026-11-20T22:00:00Z",
+    ];
+    let ids = times.map(|time| {
+        stored(&store, |run| {
+            run.started_at = time.into();
+            run.measured = finished(&rows, &collected).measured;
+        })
+    });
+    let other = stored(&store, |run| {
+        run.started_at = "2020-01-01T00:00:00Z".into();
+        run.workload.name = "select-only".into();
+        run.checks = vec![Check {
+            id: "x".into(),
+            severity: Severity::Caveat,
+            finding: String::new(),
+            advice: String::new(),
+        }];
+    });
+    let all = store.list(&Filter::default()).unwrap();
+    let listed: Vec<&str> = all.runs.iter().map(|run| run.id.as_str()).collect();
+    assert_eq!(listed, [&ids[2], &ids[1], &ids[0], &other]);
+    assert!(all.unreadable.is_empty());
+    let newest = &all.runs[0];
+    assert_eq!(
+        (newest.scale, newest.clients, newest.state),
+        (7, 4, State::Complete)
+    );
+    assert_eq!(newest.tps, Some(970.0));
+    assert!(newest.p99_ns.is_some());
+    assert_eq!(newest.server, "postgresql 15.14");
+    assert_eq!(
+        (all.runs[3].tps, all.runs[3].worst),
+        (None, Some(Severity::Caveat))
+    );
+    let filter = Filter {
+        workload: Some("tpcb".into()),
+        last: Some(2),
+    };
+    assert_eq!(store.list(&filter).unwrap().runs.len(), 2);
+    assert_eq!(store.load("last").unwrap().id, ids[2]);
+}
+
+#[test]
+fn finds_by_beginning_and_by_path() {
+    let folder = Folder::new("find");
+    let store = folder.store();
+    let one = stored(&store, |run| run.started_at = "2026-01-02T03:04:05Z".into());
+    let two = stored(&store, |run| run.started_at = "2026-01-03T03:04:05Z".into());
+    assert_eq!(store.load("20260102").unwrap().id, one);
+    assert_eq!(store.load(&two).unwrap().id, two);
+    assert!(matches!(
+        store.load("2026"),
+        Err(StoreError::Ambiguous { count: 2, .. })
+    ));
+    for wrong in ["", "2027", "..", "../", "/nowhere", "\u{1b}[2J"] {
+        let error = store.load(wrong).unwrap_err().to_string();
+        assert!(!error.contains('\u{1b}'), "{error}");
+    }
+    let copy = folder.path().join("copy.json");
+    std::fs::copy(folder.runs().join(format!("{one}.json")), &copy).unwrap();
+    assert_eq!(store.load(copy.to_str().unwrap()).unwrap().id, one);
+}
+
+#[test]
+fn deletes_ended_runs_only() {
+    let folder = Folder::new("delete");
+    let store = folder.store();
+    let ended = stored(&store, |_| ());
+    let mut live = run();
+    let writer = store.begin(&mut live).unwrap();
+    assert!(matches!(
+        store.delete(&live.id),
+        Err(StoreError::Live { .. })
+    ));
+    store.delete(&ended).unwrap();
+    assert!(matches!(
+        store.delete(&ended),
+        Err(StoreError::NotFound { .. })
+    ));
+    assert!(store.delete("../index").is_err());
+    drop(writer);
+    store.delete(&live.id).unwrap();
+    assert!(store.list(&Filter::default()).unwrap().runs.is_empty());
+}
+
+#[test]
+fn many_runs_of_one_second_have_ids_of_their_own() {
+    let folder = Folder::new("ids");
+    let store = folder.store();
+    let mut runs = vec![run(); 600];
+    let writers: Vec<RunWriter> = runs
+        .iter_mut()
+        .map(|run| store.begin(run).unwrap())
+        .collect();
+    let mut ids: Vec<&str> = writers.iter().map(RunWriter::id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 600);
+    writers.into_iter().for_each(RunWriter::discard);
+    assert_eq!(std::fs::read_dir(folder.runs()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_an_error_with_the_path() {
+    let folder = Folder::new("readonly");
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    // A folder below a file: refused to root as well.
+    let store = RunStore::open(Some(&file.join("store"))).unwrap();
+    let error = store.begin(&mut run()).unwrap_err().to_string();
+    assert!(
+        error.contains("cannot create the folder") && error.contains("file/store"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_folder_is_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("private");
+    let store = RunStore::open(Some(&folder.path().join("new"))).unwrap();
+    stored(&store, |_| ());
+    let mode = |path: &str| {
+        let meta = std::fs::metadata(folder.path().join(path)).unwrap();
+        meta.permissions().mode() & 0o777
+    };
+    assert_eq!((mode("new"), mode("new/runs")), (0o700, 0o700));
+}
