@@ -3,6 +3,16 @@
 //! In: a connection URL and the customary environment. Out: a [`Target`]; a blocking control
 //! connection; a throw-away server of our own. Must never: drive load.
 
+pub mod control;
+pub mod embedded;
+pub mod error;
+pub mod postgres;
 pub mod target;
 
-pub use target::{Address, ChannelBinding, Endpoint, SessionAttrs, SslMode, Target, Tls};
+pub use control::{Control, CopyIn};
+pub use error::Error;
+pub use postgres::{Environment, redact, resolve};
+pub use target::{
+    Address, AuthMethod, ChannelBinding, Endpoint, RequireAuth, SessionAttrs, SslMode, Target,
+    TcpOptions, Tls,
+};

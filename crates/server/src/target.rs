@@ -4,7 +4,11 @@
 //! password; every field that holds one is a [`Secret`].
 
 use prony_wire::Secret;
+use rustls::pki_types::ServerName;
+use std::fmt;
+use std::io;
 use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +32,24 @@ pub struct Target {
     pub session: SessionAttrs,
     /// Time for one endpoint to answer and log in; `None`: no limit.
     pub connect_timeout: Option<Duration>,
+    /// Which authentication methods the server may use (`require_auth`).
+    pub require_auth: RequireAuth,
+    /// What to ask of a TCP socket.
+    pub tcp: TcpOptions,
+    /// What the user should know though it stops nothing: a password file that others can read,
+    /// a host name without an address beside others that have one. One line each.
+    pub warnings: Vec<String>,
+}
+
+impl Target {
+    /// The addresses in one line, as messages and results show them.
+    pub fn describe(&self) -> String {
+        self.endpoints
+            .iter()
+            .map(Endpoint::to_string)
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
 }
 
 /// One address of the server.
@@ -35,12 +57,42 @@ pub struct Target {
 pub struct Endpoint {
     /// What to connect to.
     pub address: Address,
-    /// Host name as written: for the certificate check and for messages.
+    /// Host name as written, for the certificate check and for messages: the folder of a unix
+    /// socket, empty where only `hostaddr` was given.
     pub host: String,
     /// Port as written.
     pub port: u16,
     /// Password for this endpoint, from the URL, PGPASSWORD or the password file.
     pub password: Option<Secret>,
+}
+
+impl Endpoint {
+    /// Whom the server's certificate must name: the host as written, else its address. `None` for
+    /// a unix socket.
+    pub fn server_name(&self) -> Option<ServerName<'static>> {
+        let Address::Tcp(address) = &self.address else {
+            return None;
+        };
+        let ip = || ServerName::IpAddress(address.ip().into());
+        // A name that is no DNS name never passes a check; without a check any name does.
+        Some(ServerName::try_from(self.host.clone()).unwrap_or_else(|_| ip()))
+    }
+}
+
+/// `unix:/run/postgresql/.s.PGSQL.5432` or `tcp:127.0.0.1:5432 (db.example)`.
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.address {
+            Address::Unix(path) => write!(f, "unix:{}", path.display()),
+            Address::Tcp(address) => {
+                write!(f, "tcp:{address}")?;
+                if !self.host.is_empty() && self.host != address.ip().to_string() {
+                    write!(f, " ({})", self.host)?;
+                }
+                Ok(())
+            }
+        }
+    }
 }
 
 /// A socket address.
@@ -58,7 +110,7 @@ pub struct Tls {
     /// libpq's `sslmode`.
     pub mode: SslMode,
     /// The rustls configuration to use when a mode leads to TLS; built once, shared by all
-    /// connections. `None` only for [`SslMode::Disable`].
+    /// connections. `None` for [`SslMode::Disable`], and when every endpoint is a unix socket.
     pub config: Option<Arc<rustls::ClientConfig>>,
     /// `sslnegotiation=direct`: TLS from the first byte, without asking.
     pub direct: bool,
@@ -107,4 +159,118 @@ pub enum SessionAttrs {
     Standby,
     /// In recovery if one is found, else any.
     PreferStandby,
+}
+
+/// libpq's `require_auth`: which authentication methods a server may ask for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum RequireAuth {
+    /// Whatever the server asks.
+    #[default]
+    Any,
+    /// These only.
+    OneOf(Vec<AuthMethod>),
+    /// All but these.
+    NoneOf(Vec<AuthMethod>),
+}
+
+impl RequireAuth {
+    /// Whether the server may use this method; ask before answering it, and ask for
+    /// [`AuthMethod::None`] when the server lets the client in without a question.
+    pub fn allows(&self, method: AuthMethod) -> bool {
+        match self {
+            RequireAuth::Any => true,
+            RequireAuth::OneOf(methods) => methods.contains(&method),
+            RequireAuth::NoneOf(methods) => !methods.contains(&method),
+        }
+    }
+}
+
+/// An authentication method, as `require_auth` names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuthMethod {
+    /// No question: `trust`, `peer`, a certificate alone.
+    None,
+    /// The password itself.
+    Password,
+    /// Its MD5 digest.
+    Md5,
+    /// SCRAM-SHA-256, with channel binding or without.
+    ScramSha256,
+    /// Kerberos.
+    Gss,
+    /// Windows.
+    Sspi,
+    /// A bearer token.
+    OAuth,
+}
+
+/// What to ask of a TCP socket; `None`: the system's default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpOptions {
+    /// Probe a silent connection (`keepalives`).
+    pub keepalive: bool,
+    /// Silence before the first probe, in seconds.
+    pub keepalive_idle_s: Option<u32>,
+    /// Time between probes, in seconds.
+    pub keepalive_interval_s: Option<u32>,
+    /// Lost probes that end the connection.
+    pub keepalive_count: Option<u32>,
+    /// How long sent data may stay unacknowledged, in milliseconds.
+    pub user_timeout_ms: Option<u32>,
+}
+
+impl Default for TcpOptions {
+    /// libpq's: probes at the system's pace.
+    fn default() -> Self {
+        TcpOptions {
+            keepalive: true,
+            keepalive_idle_s: None,
+            keepalive_interval_s: None,
+            keepalive_count: None,
+            user_timeout_ms: None,
+        }
+    }
+}
+
+impl TcpOptions {
+    /// Sets these and `TCP_NODELAY` on a TCP socket, as libpq does before it connects.
+    ///
+    /// # Errors
+    ///
+    /// The first option that the system refuses.
+    pub fn apply(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
+        let set = |level, name, value: u32| -> io::Result<()> {
+            // SAFETY: the descriptor is open, and the pointer is to a value of the stated size.
+            let status = unsafe {
+                libc::setsockopt(
+                    socket.as_raw_fd(),
+                    level,
+                    name,
+                    std::ptr::from_ref(&value).cast(),
+                    size_of::<u32>() as libc::socklen_t,
+                )
+            };
+            if status == 0 {
+                Ok(())
+            } else {
+                Err(io::Error::last_os_error())
+            }
+        };
+        set(libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
+        if self.keepalive {
+            set(libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1)?;
+            let details = [
+                (libc::TCP_KEEPIDLE, self.keepalive_idle_s),
+                (libc::TCP_KEEPINTVL, self.keepalive_interval_s),
+                (libc::TCP_KEEPCNT, self.keepalive_count),
+            ];
+            for (name, value) in details {
+                value.map_or(Ok(()), |value| set(libc::IPPROTO_TCP, name, value))?;
+            }
+        }
+        match self.user_timeout_ms {
+            Some(value) => set(libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, value),
+            None => Ok(()),
+        }
+    }
 }

@@ -3,7 +3,13 @@
 //! In: bytes of a server, values of a statement. Out: events and replies, bytes for a server.
 //! Must never: open a socket or read a clock. One folder a protocol.
 
+pub mod channel;
+pub mod exchange;
 pub mod postgres;
 pub mod secret;
+pub mod statement;
 
+pub use channel::Channel;
+pub use exchange::Exchange;
 pub use secret::Secret;
+pub use statement::{Effect, QueryMode, Statement, Statements, Value};

@@ -1,0 +1,152 @@
+//! Opening a control connection: endpoints, ways, time-outs and the kind of session asked for.
+//!
+//! In: a [`Target`]. Out: a [`Control`], or all that was tried. Must never: try a wrong password on
+//! a second server.
+
+use super::Control;
+use super::error::{Cause, Error, Failure};
+use super::link::Link;
+use super::route::{Next, Route, after_failure, attempts};
+use super::socket::{Deadline, Socket};
+use crate::target::{Endpoint, SessionAttrs, Target};
+use prony_wire::Channel;
+use prony_wire::postgres::{Connector, Progress, Session};
+use std::io::{self, IoSlice};
+
+/// Walks endpoints and ways until one session suits.
+pub(super) fn connect(target: &Target) -> Result<Control, Error> {
+    let mut failures = Vec::new();
+    // `prefer-standby` is two searches: the second takes any server.
+    let searches: &[SessionAttrs] = match &target.session {
+        SessionAttrs::PreferStandby => &[SessionAttrs::Standby, SessionAttrs::Any],
+        other => std::slice::from_ref(other),
+    };
+    for wanted in searches {
+        for endpoint in &target.endpoints {
+            match connect_endpoint(target, endpoint, *wanted, &mut failures) {
+                Ok(control) => return Ok(control),
+                Err(Next::Stop) => return Err(Error::Connect(failures)),
+                Err(Next::Attempt | Next::Endpoint) => {}
+            }
+        }
+    }
+    Err(Error::Connect(failures))
+}
+
+/// Tries the ways to one endpoint; an error says whether to go on with the next endpoint.
+fn connect_endpoint(
+    target: &Target,
+    endpoint: &Endpoint,
+    wanted: SessionAttrs,
+    failures: &mut Vec<Failure>,
+) -> Result<Control, Next> {
+    for route in attempts(target, endpoint) {
+        // libpq's limit holds for each address; the session check counts into it.
+        let deadline = Deadline::after(target.connect_timeout);
+        let tls_use = route.tls_use;
+        let (cause, over_tls) = match log_in(route, deadline) {
+            Ok(mut control) => match check_session(&mut control, wanted, deadline) {
+                Ok(()) => return Ok(control),
+                Err(cause) => (cause, false),
+            },
+            Err(failed) => failed,
+        };
+        let next = after_failure(tls_use, over_tls, &cause);
+        failures.push(Failure {
+            endpoint: Box::new(endpoint.clone()),
+            cause,
+        });
+        if next != Next::Attempt {
+            return Err(next);
+        }
+    }
+    // The ways are used up and each was refused by a server that is there.
+    Err(Next::Stop)
+}
+
+/// One attempt. The error says whether TLS was in play.
+fn log_in(route: Route, deadline: Deadline) -> Result<Control, (Cause, bool)> {
+    let socket = Socket::connect(&route.endpoint.address, deadline)
+        .map_err(|error| (io_cause(error), false))?;
+    let mut connector = route.connector();
+    let (session, channel) = converse(&socket, &mut connector, deadline)
+        .map_err(|cause| (cause, connector.over_tls()))?;
+    Ok(Control::new(route, session, |leftover| {
+        Link::new(socket, channel, leftover)
+    }))
+}
+
+/// Moves bytes until the connector is done.
+pub(super) fn converse(
+    socket: &Socket,
+    connector: &mut Connector,
+    deadline: Deadline,
+) -> Result<(Session, Channel), Cause> {
+    let (mut received, mut to_send) = (Vec::new(), Vec::new());
+    let mut result = connector.start(&mut to_send);
+    loop {
+        // After a failure this may be a TLS alert: sent if possible, not worth an error.
+        let sent = socket.send_all(&mut [IoSlice::new(&to_send)], deadline, |_| Ok(()));
+        match result.map_err(Cause::Login)? {
+            Progress::Done(session, channel) => {
+                sent.map_err(io_cause)?;
+                return Ok((*session, channel));
+            }
+            // A server that refuses may close before it has read all: what it said is still there
+            // to be read, and tells more than a broken pipe.
+            Progress::More => {}
+        }
+        to_send.clear();
+        received.clear();
+        if socket.receive(&mut received, deadline).map_err(io_cause)? == 0 {
+            return Err(Cause::Closed);
+        }
+        result = connector.receive(&received, &mut to_send);
+    }
+}
+
+fn io_cause(error: io::Error) -> Cause {
+    match error.kind() {
+        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Cause::Timeout,
+        _ => Cause::Io(error),
+    }
+}
+
+/// Does the session suit `target_session_attrs`?
+fn check_session(
+    control: &mut Control,
+    wanted: SessionAttrs,
+    deadline: Deadline,
+) -> Result<(), Cause> {
+    if matches!(wanted, SessionAttrs::Any | SessionAttrs::PreferStandby) {
+        return Ok(());
+    }
+    let unknown = |error| Cause::SessionUnknown(Box::new(error));
+    control.link.set_patience(deadline);
+    let standby = match control.parameter("in_hot_standby") {
+        Some(value) => value == "on",
+        // Servers before 14 do not report it.
+        None => asks_true(control, "SELECT pg_is_in_recovery()").map_err(unknown)?,
+    };
+    let problem = match wanted {
+        SessionAttrs::Primary => standby.then_some("server is in hot standby mode"),
+        SessionAttrs::Standby => (!standby).then_some("server is not in hot standby mode"),
+        _ => {
+            let read_only =
+                standby || asks_true(control, "SHOW transaction_read_only").map_err(unknown)?;
+            match wanted {
+                SessionAttrs::ReadOnly => (!read_only).then_some("session is not read-only"),
+                _ => read_only.then_some("session is read-only"),
+            }
+        }
+    };
+    control.link.set_patience(Deadline::NEVER);
+    problem.map_or(Ok(()), |problem| Err(Cause::Session(problem)))
+}
+
+fn asks_true(control: &mut Control, sql: &str) -> Result<bool, Error> {
+    Ok(matches!(
+        control.query_value(sql)?.as_deref(),
+        Some("t" | "on")
+    ))
+}

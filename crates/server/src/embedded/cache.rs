@@ -1,0 +1,37 @@
+//! Where downloaded programs are kept.
+//!
+//! In: the environment. Out: a folder. Must never: be one that the server's user cannot enter.
+
+use super::privileges::{may_enter, server_user};
+use std::path::{Path, PathBuf};
+
+/// Folder of downloaded PostgreSQL programs; it need not exist yet.
+///
+/// `$XDG_CACHE_HOME/prony/postgres` or `~/.cache/prony/postgres`. As root the server runs as
+/// another user, and root's home is usually closed to that: then `/var/cache/prony/postgres`.
+pub fn cache_dir() -> PathBuf {
+    let shared = Path::new("/var/cache").to_path_buf();
+    let base = match (user_cache(), server_user()) {
+        (Some(own), Ok(None)) => own,
+        (Some(own), Ok(Some(user))) if nearest(&own).is_some_and(|dir| may_enter(dir, &user)) => {
+            own
+        }
+        _ => shared,
+    };
+    base.join("prony").join("postgres")
+}
+
+fn user_cache() -> Option<PathBuf> {
+    // The XDG specification says that a relative path is to be ignored.
+    let absolute = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))
+}
+
+/// The deepest ancestor that exists.
+fn nearest(path: &Path) -> Option<&Path> {
+    path.ancestors().find(|step| step.exists())
+}

@@ -1,0 +1,279 @@
+//! The PostgreSQL programs of this machine.
+//!
+//! In: the environment and the distributions' usual folders. Out: installations that work for the
+//! user the server will run as, newest first. Must never: download.
+
+use super::privileges::{ServerUser, server_user};
+use super::{Error, cache_dir, process};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Oldest major version that Prony starts: 10 brought the `ready` line of postmaster.pid, 11 and 12
+/// are long out of care, and 12 the settings file as it is written here.
+const OLDEST_MAJOR: u32 = 12;
+
+/// PostgreSQL programs on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Installation {
+    /// Folder of `postgres` and `initdb`.
+    pub bin_dir: PathBuf,
+    /// What `postgres --version` says.
+    pub version: Version,
+    /// How it was found.
+    pub source: Source,
+}
+
+/// How an installation was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// PRONY_PG_BINDIR.
+    Given,
+    /// A folder of PATH.
+    Path,
+    /// `pg_config --bindir`.
+    PgConfig,
+    /// A folder where distributions put it.
+    UsualFolder,
+    /// Downloaded by Prony, now or earlier.
+    Downloaded,
+}
+
+/// A version of PostgreSQL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    /// Major version, such as 18.
+    pub major: u32,
+    /// Minor version, such as 4; 0 for a beta.
+    pub minor: u32,
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+impl Version {
+    /// Reads `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)`, `... 19beta1`, `... 16devel`.
+    fn read(line: &str) -> Option<Version> {
+        let text = line.split("(PostgreSQL)").nth(1)?.trim_start();
+        let digits = |s: &str| s.bytes().take_while(u8::is_ascii_digit).count();
+        let end = digits(text);
+        let major = text[..end].parse().ok()?;
+        let rest = text[end..].strip_prefix('.').unwrap_or("");
+        let minor = rest[..digits(rest)].parse().unwrap_or(0);
+        Some(Version { major, minor })
+    }
+}
+
+/// The best PostgreSQL of this machine: the newest on PATH, by `pg_config --bindir` or in the
+/// distributions' usual folders; else the newest that Prony downloaded earlier. PRONY_PG_BINDIR
+/// overrides all of it.
+///
+/// # Errors
+/// [`Error::NotFound`], [`Error::Given`], [`Error::User`].
+pub fn find() -> Result<Installation, Error> {
+    find_all()?
+        .into_iter()
+        .next()
+        .ok_or(Error::NotFound { tried: Vec::new() })
+}
+
+/// All installations in the order of preference of [`find`]; never empty.
+///
+/// # Errors
+/// As [`find`].
+pub fn find_all() -> Result<Vec<Installation>, Error> {
+    let user = server_user()?;
+    if let Some(given) = std::env::var_os("PRONY_PG_BINDIR") {
+        let bin_dir = PathBuf::from(given);
+        return inspect(&bin_dir, Source::Given, user.as_ref())
+            .map(|installation| vec![installation])
+            .map_err(|reason| Error::Given { bin_dir, reason });
+    }
+    let mut tried = Vec::new();
+    let mut found = survey(installed(), user.as_ref(), &mut tried);
+    found.extend(survey(cached(&cache_dir()), user.as_ref(), &mut tried));
+    if found.is_empty() {
+        return Err(Error::NotFound { tried });
+    }
+    Ok(found)
+}
+
+/// Inspects folders; the usable ones come out newest first, the others into `tried`.
+pub(super) fn survey(
+    folders: Vec<(PathBuf, Source)>,
+    user: Option<&ServerUser>,
+    tried: &mut Vec<String>,
+) -> Vec<Installation> {
+    let mut seen = Vec::new();
+    let mut found: Vec<Installation> = Vec::new();
+    for (folder, source) in folders {
+        // PATH often holds links to the real programs: the folder behind the link is the one.
+        let Ok(program) = folder.join("postgres").canonicalize() else {
+            continue;
+        };
+        let Some(bin_dir) = program.parent().map(Path::to_path_buf) else {
+            continue;
+        };
+        if seen.contains(&bin_dir) {
+            continue;
+        }
+        match inspect(&bin_dir, source, user) {
+            Ok(installation) => found.push(installation),
+            Err(reason) => tried.push(format!("{}: {reason}", bin_dir.display())),
+        }
+        seen.push(bin_dir);
+    }
+    // Stable: among equals the first found stays first.
+    found.sort_by_key(|installation| std::cmp::Reverse(installation.version));
+    found
+}
+
+/// Asks the programs of a folder for their version, as the user that will run them.
+pub(super) fn inspect(
+    bin_dir: &Path,
+    source: Source,
+    user: Option<&ServerUser>,
+) -> Result<Installation, String> {
+    for name in ["postgres", "initdb"] {
+        let program = bin_dir.join(name);
+        // A folder that we may not enter looks as if it were empty.
+        match program.try_exists() {
+            Ok(true) => {}
+            Ok(false) => return Err(format!("it holds no {name}")),
+            Err(problem) => return Err(format!("{name} cannot be seen: {problem}")),
+        }
+    }
+    let mut version = None;
+    for name in ["initdb", "postgres"] {
+        version = Some(ask_version(&bin_dir.join(name), user)?);
+    }
+    let version = version.expect("two programs were asked");
+    if version.major < OLDEST_MAJOR {
+        return Err(format!(
+            "PostgreSQL {version} is too old: Prony starts {OLDEST_MAJOR} or newer"
+        ));
+    }
+    Ok(Installation {
+        bin_dir: bin_dir.to_path_buf(),
+        version,
+        source,
+    })
+}
+
+fn ask_version(program: &Path, user: Option<&ServerUser>) -> Result<Version, String> {
+    let run = || {
+        process::command(program, user, Path::new("/"))
+            .arg("--version")
+            .output()
+    };
+    let mut output = run();
+    // A program that was written a moment ago is "busy" while any other thread is between fork and
+    // exec: that child holds the open file for so long.
+    for _ in 0..50 {
+        match &output {
+            Err(problem) if problem.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                output = run();
+            }
+            _ => break,
+        }
+    }
+    let output = output
+        .map_err(|problem| match user {
+            Some(user) if problem.kind() == std::io::ErrorKind::PermissionDenied => format!(
+                "the user {} (root must not run a server) may not run {}: every folder above it must be open to that user",
+                user.name,
+                program.display()
+            ),
+            _ => format!("{} cannot be run: {problem}", program.display()),
+        })?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    Version::read(&said).ok_or_else(|| {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let line = errors
+            .lines()
+            .chain(said.lines())
+            .next()
+            .unwrap_or("nothing");
+        format!("{} --version says: {line}", program.display())
+    })
+}
+
+/// Folders that may hold an installed PostgreSQL.
+fn installed() -> Vec<(PathBuf, Source)> {
+    let mut folders = Vec::new();
+    if let Some(path) = std::env::var_os("PATH") {
+        folders.extend(std::env::split_paths(&path).map(|folder| (folder, Source::Path)));
+    }
+    if let Ok(output) = Command::new("pg_config").arg("--bindir").output() {
+        let folder = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        if !folder.is_empty() {
+            folders.push((PathBuf::from(folder), Source::PgConfig));
+        }
+    }
+    // Debian; PGDG packages on RHEL and its kin; Homebrew; Postgres.app; SUSE; FreeBSD and sources.
+    for (parent, prefix, tail) in [
+        ("/usr/lib/postgresql", "", "bin"),
+        ("/usr", "pgsql-", "bin"),
+        ("/opt/homebrew/opt", "postgresql", "bin"),
+        ("/usr/local/opt", "postgresql", "bin"),
+        ("/home/linuxbrew/.linuxbrew/opt", "postgresql", "bin"),
+        ("/Applications/Postgres.app/Contents/Versions", "", "bin"),
+        ("/usr/lib", "postgresql", "bin"),
+        ("/usr/local", "pgsql", "bin"),
+        ("/opt", "pgsql", "bin"),
+        ("/usr/libexec", "postgresql", ""),
+    ] {
+        let folder = |entry: PathBuf| (entry.join(tail), Source::UsualFolder);
+        folders.extend(matching(Path::new(parent), prefix).into_iter().map(folder));
+    }
+    folders.push((PathBuf::from("/usr/local/bin"), Source::UsualFolder));
+    folders
+}
+
+/// Folders of programs that Prony downloaded.
+pub(super) fn cached(cache: &Path) -> Vec<(PathBuf, Source)> {
+    matching(cache, "")
+        .into_iter()
+        .map(|entry| (entry.join("bin"), Source::Downloaded))
+        .collect()
+}
+
+fn matching(parent: &Path, prefix: &str) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(parent) else {
+        return Vec::new();
+    };
+    let mut folders: Vec<PathBuf> = entries
+        .flatten()
+        .filter(|entry| {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            name.starts_with(prefix) && !name.starts_with('.')
+        })
+        .map(|entry| entry.path())
+        .collect();
+    folders.sort();
+    folders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_as_the_programs_print_them() {
+        let read = |line| Version::read(line).map(|v| (v.major, v.minor));
+        assert_eq!(
+            read("postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)"),
+            Some((15, 18))
+        );
+        assert_eq!(read("initdb (PostgreSQL) 18.4"), Some((18, 4)));
+        assert_eq!(read("postgres (PostgreSQL) 19beta1"), Some((19, 0)));
+        assert_eq!(read("postgres (PostgreSQL) 16devel"), Some((16, 0)));
+        assert_eq!(read("mysqld  Ver 8.0.36"), None);
+        assert_eq!(read(""), None);
+    }
+}

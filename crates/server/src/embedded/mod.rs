@@ -1,0 +1,39 @@
+//! A throw-away PostgreSQL of our own, for the demo, for tests and for a first look.
+//!
+//! In: PostgreSQL programs found on this machine, or downloaded with the user's consent. Out: a
+//! running [`Server`] with a private data directory that is removed at the end. Must never: touch a
+//! server or a directory that Prony did not make; run a server as root; leave one behind; print.
+//!
+//! ```no_run
+//! use prony_server::embedded::{self, Options, Server};
+//! let installation = embedded::find()?;
+//! let server = Server::start(&installation, &Options::default())?;
+//! println!("{}", server.url()); // postgresql://postgres@/postgres?host=...&port=...
+//! # Ok::<(), embedded::Error>(())
+//! ```
+//!
+//! Tests take [`shared`]: one server for each test binary.
+
+mod cache;
+mod conf;
+mod directory;
+mod download;
+mod error;
+mod find;
+mod privileges;
+mod process;
+mod server;
+mod shared;
+mod unpack;
+
+#[cfg(test)]
+mod tests;
+
+pub use cache::cache_dir;
+pub use conf::Options;
+pub use download::{Package, Progress, download};
+pub use error::Error;
+pub use find::{Installation, Source, Version, find, find_all};
+pub use privileges::{ServerUser, server_user};
+pub use server::Server;
+pub use shared::shared;

@@ -1,0 +1,112 @@
+//! Who the server runs as. PostgreSQL refuses to run as root, rightly.
+//!
+//! In: the user of this process. Out: the ordinary user that root hands the server to. Must never:
+//! change the user of Prony itself.
+
+use super::Error;
+use std::ffi::{CStr, CString};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+/// The ordinary user that the server runs as when Prony runs as root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerUser {
+    /// Login name.
+    pub name: String,
+    /// User id.
+    pub uid: u32,
+    /// Group id.
+    pub gid: u32,
+}
+
+impl ServerUser {
+    /// Makes `command` run as this user, without root's other groups.
+    pub(crate) fn apply(&self, command: &mut Command) {
+        // The standard library calls setgroups(0), setgid and setuid in this order in the child,
+        // before any `pre_exec` closure.
+        command.uid(self.uid).gid(self.gid);
+    }
+
+    /// Makes a file or directory this user's own.
+    pub(crate) fn give(&self, path: &Path) -> Result<(), Error> {
+        std::os::unix::fs::lchown(path, Some(self.uid), Some(self.gid))
+            .map_err(Error::io("change the owner of", path))
+    }
+}
+
+/// Effective user id of this process.
+pub(crate) fn effective_uid() -> u32 {
+    // SAFETY: geteuid has no preconditions and cannot fail.
+    unsafe { libc::geteuid() }
+}
+
+/// Whom the server must run as: `None` for this process's own user, a user if this one is root.
+///
+/// Prefers `postgres`, which has no files but a server's; else `nobody`.
+///
+/// # Errors
+/// [`Error::User`] if this is root and neither exists.
+pub fn server_user() -> Result<Option<ServerUser>, Error> {
+    if effective_uid() != 0 {
+        return Ok(None);
+    }
+    ["postgres", "nobody"]
+        .into_iter()
+        .filter_map(look_up)
+        .find(|user| user.uid != 0)
+        .map(Some)
+        .ok_or_else(|| Error::User {
+            reason: "neither the user postgres nor nobody exists".to_owned(),
+        })
+}
+
+/// Reads the user database.
+fn look_up(name: &str) -> Option<ServerUser> {
+    let c_name = CString::new(name).ok()?;
+    let mut buffer = vec![0_u8; 16 * 1024];
+    // SAFETY: passwd is plain data for which all zeroes is a valid value.
+    let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
+    let mut found: *mut libc::passwd = std::ptr::null_mut();
+    // SAFETY: all pointers are valid for the call; `entry` points into `buffer`, which outlives it.
+    let code = unsafe {
+        libc::getpwnam_r(
+            c_name.as_ptr(),
+            &mut entry,
+            buffer.as_mut_ptr().cast(),
+            buffer.len(),
+            &mut found,
+        )
+    };
+    if code != 0 || found.is_null() {
+        return None;
+    }
+    // SAFETY: on success pw_name points to a terminated string in `buffer`.
+    let name = unsafe { CStr::from_ptr(entry.pw_name) };
+    Some(ServerUser {
+        name: name.to_string_lossy().into_owned(),
+        uid: entry.pw_uid,
+        gid: entry.pw_gid,
+    })
+}
+
+/// Whether `user` may enter `dir` and all directories above it, by their permission bits.
+pub(crate) fn may_enter(dir: &Path, user: &ServerUser) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let Ok(dir) = dir.canonicalize() else {
+        return false;
+    };
+    dir.ancestors().all(|step| {
+        let Ok(meta) = step.metadata() else {
+            return false;
+        };
+        let bit = if meta.uid() == user.uid {
+            0o100
+        } else if meta.gid() == user.gid {
+            0o010
+        } else {
+            0o001
+        };
+        meta.mode() & bit != 0
+    })
+}

@@ -1,0 +1,188 @@
+//! From the downloaded jar to a folder of programs.
+//!
+//! In: a jar (a zip) that holds one .txz (a tar, compressed by xz). Out: files under a folder. Must
+//! never: write outside that folder, follow a link out of it, or make a device or a set-uid file.
+
+use super::Error;
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Seek, Write};
+use std::path::{Component, Path};
+
+/// No PostgreSQL is larger: a bound against an archive that swells without end.
+const LARGEST_TAR_BYTES: u64 = 2 << 30;
+
+/// Unpacks the .txz inside `jar` into `folder`, which exists; uses `scratch` for the tar.
+pub(super) fn unpack(jar: &Path, folder: &Path, scratch: &Path) -> Result<(), Error> {
+    let name = jar.display().to_string();
+    let bad = |reason: String| Error::Archive {
+        origin: name.clone(),
+        reason,
+    };
+    let file = File::open(jar).map_err(Error::io("open", jar))?;
+    let mut zip = zip::ZipArchive::new(BufReader::new(file)).map_err(|e| bad(e.to_string()))?;
+    let inner = zip
+        .file_names()
+        .filter_map(Result::ok)
+        .find(|name| name.ends_with(".txz"))
+        .map(|name| name.into_owned())
+        .ok_or_else(|| bad("it holds no .txz".to_owned()))?;
+    let txz = zip.by_name(&inner).map_err(|e| bad(e.to_string()))?;
+
+    let mut tar = File::options()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .open(scratch)
+        .map_err(Error::io("create", scratch))?;
+    let mut bounded = Bounded {
+        inner: BufWriter::new(&tar),
+        left: LARGEST_TAR_BYTES,
+    };
+    lzma_rs::xz_decompress(&mut BufReader::new(txz), &mut bounded)
+        .map_err(|problem| bad(format!("{inner}: {problem:?}")))?;
+    bounded.inner.flush().map_err(Error::io("write", scratch))?;
+    drop(bounded);
+    tar.rewind().map_err(Error::io("read", scratch))?;
+    untar(tar, folder)
+}
+
+/// Unpacks a tar, checking every entry before anything of it is written.
+fn untar(tar: File, folder: &Path) -> Result<(), Error> {
+    let bad = |origin: &Path, reason: String| Error::Archive {
+        origin: origin.display().to_string(),
+        reason,
+    };
+    let mut archive = tar::Archive::new(BufReader::new(tar));
+    archive.set_overwrite(true);
+    let entries = archive.entries().map_err(|e| bad(folder, e.to_string()))?;
+    for entry in entries {
+        let mut entry = entry.map_err(|e| bad(folder, e.to_string()))?;
+        let path = entry
+            .path()
+            .map_err(|e| bad(folder, e.to_string()))?
+            .into_owned();
+        check_path(&path).map_err(|reason| bad(&path, reason))?;
+        let kind = entry.header().entry_type();
+        if kind.is_symlink() || kind.is_hard_link() {
+            let target = entry
+                .link_name()
+                .map_err(|e| bad(&path, e.to_string()))?
+                .ok_or_else(|| bad(&path, "a link without a target".to_owned()))?;
+            check_link(&path, &target, kind.is_symlink()).map_err(|reason| bad(&path, reason))?;
+        } else if !(kind.is_file() || kind.is_dir()) {
+            return Err(bad(&path, "neither a file, a folder nor a link".to_owned()));
+        }
+        // unpack_in also refuses to write through a link that leads out of the folder.
+        let inside = entry
+            .unpack_in(folder)
+            .map_err(|e| bad(&path, e.to_string()))?;
+        if !inside {
+            return Err(bad(&path, "it leads out of the folder".to_owned()));
+        }
+    }
+    Ok(())
+}
+
+fn check_path(path: &Path) -> Result<(), String> {
+    let fits = |part: Component| matches!(part, Component::Normal(_) | Component::CurDir);
+    if path.components().all(fits) {
+        Ok(())
+    } else {
+        Err("it leads out of the folder".to_owned())
+    }
+}
+
+/// A symlink's target counts from the folder of the link, a hard link's from the top.
+fn check_link(path: &Path, target: &Path, symbolic: bool) -> Result<(), String> {
+    let mut depth = match path.parent() {
+        Some(parent) if symbolic => parent
+            .components()
+            .filter(|part| matches!(part, Component::Normal(_)))
+            .count(),
+        _ => 0,
+    };
+    for part in target.components() {
+        match part {
+            Component::Normal(_) => depth += 1,
+            Component::CurDir => {}
+            Component::ParentDir if depth > 0 => depth -= 1,
+            _ => {
+                return Err(format!("a link out of the folder, to {}", target.display()));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Opens all of a tree to every user's eyes, as an installed program is: the server may run as
+/// another user than the one who downloads.
+pub(super) fn open_to_all(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let meta = fs::symlink_metadata(folder)?;
+    if meta.is_symlink() {
+        return Ok(());
+    }
+    let mode = meta.permissions().mode();
+    let executable = meta.is_dir() || mode & 0o100 != 0;
+    let mode = if executable { 0o755 } else { 0o644 };
+    fs::set_permissions(folder, fs::Permissions::from_mode(mode))?;
+    if meta.is_dir() {
+        for entry in fs::read_dir(folder)? {
+            open_to_all(&entry?.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// A writer with an end.
+struct Bounded<W> {
+    inner: W,
+    left: u64,
+}
+
+impl<W: Write> Write for Bounded<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.left = self
+            .left
+            .checked_sub(bytes.len() as u64)
+            .ok_or_else(|| io::Error::other("the archive is larger than any PostgreSQL"))?;
+        self.inner.write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_and_links_must_stay_inside() {
+        for good in ["bin/postgres", "./lib/x", "a"] {
+            assert!(check_path(Path::new(good)).is_ok(), "{good}");
+        }
+        for bad in ["/etc/passwd", "../x", "a/../../x", "a/.."] {
+            assert!(check_path(Path::new(bad)).is_err(), "{bad}");
+        }
+        let link = |path, target| check_link(Path::new(path), Path::new(target), true).is_ok();
+        assert!(link("lib/libpq.so", "libpq.so.5.18"));
+        assert!(link("lib/a/b", "../../bin/x"));
+        assert!(!link("lib/a", "../../x"));
+        assert!(!link("lib/a", "/etc/passwd"));
+        assert!(!link("a", "b/../../x"));
+        assert!(check_link(Path::new("lib/a"), Path::new("../x"), false).is_err());
+    }
+
+    #[test]
+    fn a_swelling_archive_is_stopped() {
+        let mut sink = Bounded {
+            inner: Vec::new(),
+            left: 10,
+        };
+        assert!(sink.write_all(&[0; 10]).is_ok());
+        assert!(sink.write_all(&[0]).is_err());
+    }
+}

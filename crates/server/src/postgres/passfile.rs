@@ -1,0 +1,126 @@
+//! The password file: lines of `host:port:database:user:password`.
+//!
+//! In: the file, and where a connection goes. Out: its password. Must never: show a line.
+
+use super::environment::Environment;
+use super::hosts::{Kind, Spec};
+use super::options::Options;
+use prony_wire::Secret;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// The text of a password file.
+pub(crate) struct Passwords {
+    text: String,
+}
+
+/// Opens `passfile`, PGPASSFILE or `~/.pgpass`.
+///
+/// As with libpq, a file that is missing gives no password, and one that others may read is
+/// ignored with a warning.
+pub(crate) fn open(
+    options: &Options,
+    env: &Environment,
+    warnings: &mut Vec<String>,
+) -> Option<Passwords> {
+    let path = match options.non_empty("passfile") {
+        Some(path) => PathBuf::from(path),
+        None => env.in_home(".pgpass")?,
+    };
+    let meta = std::fs::metadata(&path).ok()?;
+    let shown = path.display();
+    if !meta.is_file() {
+        warnings.push(format!(
+            "password file \"{shown}\" is not a plain file: ignored"
+        ));
+        return None;
+    }
+    if meta.permissions().mode() & 0o077 != 0 {
+        warnings.push(format!(
+            "password file \"{shown}\" has group or world access: ignored; \
+             run chmod 0600 on it"
+        ));
+        return None;
+    }
+    match std::fs::read(&path) {
+        Ok(bytes) => Some(Passwords {
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+        }),
+        Err(error) => {
+            warnings.push(format!("password file \"{shown}\" cannot be read: {error}"));
+            None
+        }
+    }
+}
+
+impl Passwords {
+    /// The password of the first line that matches.
+    pub fn find(
+        &self,
+        spec: &Spec,
+        database: &str,
+        user: &str,
+        env: &Environment,
+    ) -> Option<Secret> {
+        let port = spec.port.to_string();
+        let written = if spec.host.is_empty() {
+            &spec.hostaddr
+        } else {
+            &spec.host
+        };
+        // "localhost" in the file also means the default socket folder. Which folder that is
+        // depends on the libpq; so either name matches.
+        let is_default = |dir: &Path| env.socket_dirs.iter().any(|d| d == dir);
+        let local = matches!(&spec.kind, Kind::Unix(dir) if spec.is_default || is_default(dir));
+        self.text
+            .lines()
+            .find_map(|line| {
+                if line.starts_with('#') {
+                    return None;
+                }
+                let rest = matches(line, written)
+                    .or_else(|| local.then(|| matches(line, "localhost")).flatten())?;
+                let rest = matches(matches(matches(rest, &port)?, database)?, user)?;
+                Some(unescape(rest))
+            })
+            // An empty field ends the search and gives no password.
+            .filter(|password| !password.is_empty())
+            .map(Secret::new)
+    }
+}
+
+/// What follows the first field of `line`, when the field is `*` or means `token`.
+fn matches<'a>(line: &'a str, token: &str) -> Option<&'a str> {
+    if let Some(rest) = line.strip_prefix("*:") {
+        return Some(rest);
+    }
+    let mut wanted = token.chars().peekable();
+    let mut chars = line.char_indices();
+    while let Some((at, c)) = chars.next() {
+        let c = match c {
+            ':' if wanted.peek().is_none() => return Some(&line[at + 1..]),
+            '\\' => chars.next()?.1,
+            // As with libpq, a colon needs no backslash where the token has one too: ::1 matches.
+            c => c,
+        };
+        if wanted.next() != Some(c) {
+            return None;
+        }
+    }
+    None
+}
+
+/// The password field: up to a colon, without backslashes.
+fn unescape(field: &str) -> String {
+    let mut password = String::new();
+    let mut chars = field.trim_end_matches('\r').chars();
+    while let Some(c) = chars.next() {
+        match c {
+            ':' => break,
+            // libpq: a backslash at the very end stands for itself.
+            '\\' => password.push(chars.next().unwrap_or('\\')),
+            c => password.push(c),
+        }
+    }
+    password
+}

@@ -1,0 +1,113 @@
+//! A connection string as it may be shown.
+//!
+//! In: what the user wrote, well-formed or not. Out: the same without secrets. Must never: guess.
+//! It is written anew from what the parser found; what the parser refuses is not shown at all.
+
+use super::{conninfo, options, uri};
+
+/// What stands for a secret.
+const MASK: &str = "***";
+
+/// The URL or conninfo string with every password replaced by `***`.
+///
+/// Of a text that cannot be read, or in which a password may have spilled into another part (an
+/// unescaped `/` or `@`), only the scheme is shown.
+pub fn redact(url: &str) -> String {
+    match uri::strip_scheme(url) {
+        Some(rest) => {
+            let scheme = &url[..url.len() - rest.len()];
+            format!(
+                "{scheme}{}",
+                redact_uri(rest).unwrap_or_else(|| MASK.to_owned())
+            )
+        }
+        None => redact_conninfo(url).unwrap_or_else(|| MASK.to_owned()),
+    }
+}
+
+/// The URI after its scheme; `None` when it cannot be shown.
+fn redact_uri(rest: &str) -> Option<String> {
+    uri::parse(rest).ok()?;
+    let parts = uri::split(rest).ok()?;
+    let sound = |(host, port): &(&str, &str)| {
+        !host.contains('@') && port.bytes().all(|b| b.is_ascii_digit())
+    };
+    let no_user = parts.user.is_none() && parts.password.is_none();
+    let spilled = |text: &str| text.contains('@');
+    if !parts.hosts.iter().all(sound)
+        || spilled(parts.dbname)
+        || (no_user && parts.query.is_some_and(spilled))
+    {
+        return None;
+    }
+    let mut shown = parts.user.unwrap_or("").to_owned();
+    if parts.password.is_some() {
+        shown.push(':');
+        shown.push_str(MASK);
+    }
+    if !shown.is_empty() {
+        shown.push('@');
+    }
+    let hosts: Vec<String> = parts
+        .hosts
+        .iter()
+        .map(|(host, port)| {
+            let host = if host.contains(':') {
+                format!("[{host}]")
+            } else {
+                (*host).to_owned()
+            };
+            if port.is_empty() {
+                host
+            } else {
+                format!("{host}:{port}")
+            }
+        })
+        .collect();
+    shown.push_str(&hosts.join(","));
+    if !parts.dbname.is_empty() {
+        shown.push('/');
+        shown.push_str(parts.dbname);
+    }
+    if let Some(query) = parts.query.filter(|query| !query.is_empty()) {
+        let parameters: Option<Vec<String>> = query
+            .trim_end_matches('&')
+            .split('&')
+            .map(redact_parameter)
+            .collect();
+        shown.push('?');
+        shown.push_str(&parameters?.join("&"));
+    }
+    Some(shown)
+}
+
+/// One `key=value` of a query.
+fn redact_parameter(parameter: &str) -> Option<String> {
+    let (key, value) = parameter.split_once('=')?;
+    let name = uri::decode(key, "a key").ok()?;
+    let secret = options::find(&name).is_some_and(|keyword| keyword.secret);
+    Some(format!("{key}={}", if secret { MASK } else { value }))
+}
+
+/// A conninfo string or database name; `None` when it cannot be shown.
+fn redact_conninfo(text: &str) -> Option<String> {
+    uri::refuse_foreign_scheme(text).ok()?;
+    if !text.contains('=') {
+        return Some(text.to_owned());
+    }
+    let pairs = conninfo::parse(text).ok()?;
+    let shown = pairs.iter().map(|(keyword, value)| match keyword.secret {
+        true => format!("{}={MASK}", keyword.name),
+        false => format!("{}={}", keyword.name, quote(value)),
+    });
+    Some(shown.collect::<Vec<_>>().join(" "))
+}
+
+/// A value as a conninfo string takes it.
+fn quote(value: &str) -> String {
+    let bare = |c: char| !conninfo::is_blank(c) && c != '\'' && c != '\\';
+    if !value.is_empty() && value.chars().all(bare) {
+        return value.to_owned();
+    }
+    format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"))
+}

@@ -1,0 +1,123 @@
+//! The service file: named sets of options (`[name]`, then `keyword=value` lines).
+//!
+//! In: the service's name, the files where it may be defined. Out: options that nothing set yet.
+//! Must never: show a value.
+
+use super::environment::Environment;
+use super::options::{self, Options, Origin};
+use crate::error::Error;
+use std::path::{Path, PathBuf};
+
+/// Adds the options of the service that `service=` or PGSERVICE names, if any.
+///
+/// # Errors
+///
+/// The service is defined nowhere, or its file cannot be read to the end of its section.
+pub(crate) fn apply(options: &mut Options, env: &Environment) -> Result<(), Error> {
+    let Some(service) = options
+        .get("service")
+        .or(env.var("PGSERVICE"))
+        .map(str::to_owned)
+    else {
+        return Ok(());
+    };
+    let mut searched = Vec::new();
+    for (path, must_exist) in candidates(env) {
+        if !path.exists() && !must_exist {
+            searched.push(path);
+            continue;
+        }
+        let text = std::fs::read(&path).map_err(|e| Error::Service {
+            problem: format!("service file \"{}\" cannot be read: {e}", path.display()),
+            hint: "correct PGSERVICEFILE, or the file's permissions".into(),
+        })?;
+        if read(&String::from_utf8_lossy(&text), &path, &service, options)? {
+            return Ok(());
+        }
+        searched.push(path);
+    }
+    let places: Vec<String> = searched
+        .iter()
+        .map(|p| format!("\"{}\"", p.display()))
+        .collect();
+    Err(Error::Service {
+        problem: format!("definition of service \"{service}\" not found"),
+        hint: format!("add a section [{service}] to one of: {}", places.join(", ")),
+    })
+}
+
+/// The files to look in, and whether a missing one is an error.
+fn candidates(env: &Environment) -> Vec<(PathBuf, bool)> {
+    let mut files = Vec::new();
+    match env.var("PGSERVICEFILE") {
+        Some(path) => files.push((PathBuf::from(path), true)),
+        None => files.extend(env.in_home(".pg_service.conf").map(|path| (path, false))),
+    }
+    match env.var("PGSYSCONFDIR") {
+        Some(dir) => files.push((Path::new(dir).join("pg_service.conf"), false)),
+        None => {
+            files.extend(
+                env.system_dirs
+                    .iter()
+                    .map(|dir| (dir.join("pg_service.conf"), false)),
+            );
+        }
+    }
+    files
+}
+
+/// Reads the first section of that name; tells whether there was one.
+fn read(text: &str, path: &Path, service: &str, options: &mut Options) -> Result<bool, Error> {
+    let mut inside = false;
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim_matches(super::conninfo::is_blank);
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if let Some(section) = line.strip_prefix('[') {
+            if inside {
+                break;
+            }
+            // libpq looks for "name]" and for nothing behind it.
+            inside = section
+                .strip_prefix(service)
+                .is_some_and(|rest| rest.starts_with(']'));
+            continue;
+        }
+        if !inside {
+            continue;
+        }
+        let fail = |problem: &str, hint: String| Error::Service {
+            problem: format!(
+                "{problem} in service file \"{}\", line {}",
+                path.display(),
+                number + 1
+            ),
+            hint,
+        };
+        if line.starts_with("ldap") {
+            return Err(fail(
+                "LDAP look-up",
+                "Prony does not ask LDAP: write the options".into(),
+            ));
+        }
+        let Some((name, value)) = line.split_once('=') else {
+            return Err(fail(
+                "syntax error",
+                "write keyword=value, one a line".into(),
+            ));
+        };
+        if name == "service" {
+            let hint = "remove the line service=...".into();
+            return Err(fail(
+                "nested service specifications are not supported",
+                hint,
+            ));
+        }
+        let Some(keyword) = options::find(name) else {
+            return Err(fail("unknown option", options::suggestion(name)));
+        };
+        options.set_default(keyword, value.to_owned(), Origin::Service(path.to_owned()));
+    }
+    Ok(inside)
+}

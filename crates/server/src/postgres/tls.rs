@@ -1,0 +1,328 @@
+//! The TLS options and their files, turned into one rustls configuration.
+//!
+//! In: `ssl*` options, certificates, keys, revocation lists. Out: [`Tls`], built once. Must never:
+//! weaken what a mode promises. A connection uses neither session tickets nor anything else that
+//! is shared and locked: libpq resumes no sessions, and a lock would show in the figures.
+
+use super::environment::Environment;
+use super::hosts::{Kind, Spec};
+use super::identity::client_certificate;
+use super::options::Options;
+use super::values::choice;
+use super::verify::Verifier;
+use crate::error::Error;
+use crate::target::{SslMode, Tls};
+use rustls::client::{Resumption, WebPkiServerVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer};
+use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// PostgreSQL's name in the TLS registry of protocols; servers since 17 insist on it for direct
+/// negotiation, and libpq since 17 always offers it.
+const ALPN: &[u8] = b"postgresql";
+
+/// Reads all options about TLS, and the files when a TCP endpoint may use them.
+///
+/// # Errors
+///
+/// Options that contradict each other, files that are missing, unreadable or open to others.
+pub(crate) fn build(
+    options: &Options,
+    env: &Environment,
+    mode: SslMode,
+    specs: &[Spec],
+    warnings: &mut Vec<String>,
+) -> Result<Tls, Error> {
+    let negotiation = [("postgres", false), ("direct", true)];
+    let direct = choice(options, "sslnegotiation", false, &negotiation)?;
+    let written = options.get("sslmode").unwrap_or("prefer");
+    if direct && mode < SslMode::Require {
+        return Err(Error::tls(
+            format!("weak sslmode \"{written}\" may not be used with sslnegotiation=direct"),
+            "use sslmode=require, verify-ca or verify-full",
+        ));
+    }
+    let system = options.get("sslrootcert") == Some("system");
+    if system && mode != SslMode::VerifyFull {
+        return Err(Error::tls(
+            format!("weak sslmode \"{written}\" may not be used with sslrootcert=system"),
+            "use sslmode=verify-full",
+        ));
+    }
+    let versions = versions(options)?;
+    let unused = mode == SslMode::Disable || specs.iter().all(|s| matches!(s.kind, Kind::Unix(_)));
+    if unused {
+        return Ok(Tls {
+            mode,
+            config: None,
+            direct,
+        });
+    }
+    if mode == SslMode::VerifyFull
+        && specs
+            .iter()
+            .any(|s| matches!(s.kind, Kind::Addr) && s.host.is_empty())
+    {
+        return Err(Error::tls(
+            "sslmode=verify-full has no host name to verify where only hostaddr is given",
+            "add host= with the name in the server's certificate",
+        ));
+    }
+
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = verifier(options, env, mode, &provider, warnings)?;
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&versions)
+        .map_err(|e| Error::tls(e.to_string(), "check ssl_min_protocol_version"))?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier));
+    let mut config = match client_certificate(options, env, mode, warnings)? {
+        Some((chain, key, path)) => {
+            builder
+                .with_client_auth_cert(chain, key)
+                .map_err(|e| Error::File {
+                    what: "client certificate",
+                    path,
+                    problem: e.to_string(),
+                    hint: "sslcert and sslkey must belong together".into(),
+                })?
+        }
+        None => builder.with_no_client_auth(),
+    };
+    config.alpn_protocols = vec![ALPN.to_vec()];
+    config.resumption = Resumption::disabled();
+    // rustls itself never sends an IP address as a server name.
+    config.enable_sni = options
+        .get("sslsni")
+        .is_none_or(|value| value.starts_with('1'));
+    Ok(Tls {
+        mode,
+        config: Some(Arc::new(config)),
+        direct,
+    })
+}
+
+/// The TLS versions between the two limits.
+fn versions(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>, Error> {
+    let number = |option: &'static str, default: u8| -> Result<u8, Error> {
+        let Some(value) = options.non_empty(option) else {
+            return Ok(default);
+        };
+        let names = [
+            ("tlsv1", 10),
+            ("tlsv1.1", 11),
+            ("tlsv1.2", 12),
+            ("tlsv1.3", 13),
+        ];
+        let found = names
+            .iter()
+            .find(|(name, _)| value.eq_ignore_ascii_case(name));
+        found
+            .map(|(_, number)| *number)
+            .ok_or_else(|| Error::Value {
+                option,
+                value: value.to_owned(),
+                origin: options.origin(option).to_string(),
+                hint: "use TLSv1.2 or TLSv1.3".into(),
+            })
+    };
+    let min = number("ssl_min_protocol_version", 12)?;
+    let max = number("ssl_max_protocol_version", 13)?;
+    // libpq takes an impossible pair for a mistake, also where the lower limit is its default.
+    if min > max && options.non_empty("ssl_min_protocol_version").is_some() {
+        return Err(Error::tls(
+            "invalid SSL protocol version range",
+            "ssl_min_protocol_version must not be above ssl_max_protocol_version",
+        ));
+    }
+    if max < 12 {
+        return Err(Error::Unsupported {
+            what: "TLS below 1.2 (ssl_max_protocol_version)".into(),
+            hint: "use TLSv1.2 or TLSv1.3".into(),
+        });
+    }
+    let all = [(12, &rustls::version::TLS12), (13, &rustls::version::TLS13)];
+    Ok(all
+        .into_iter()
+        .filter(|(n, _)| (min..=max).contains(n))
+        .map(|(_, v)| v)
+        .collect())
+}
+
+/// Decides what is checked of the server's certificate, and against what.
+///
+/// One difference to libpq: with a root file and `allow` or `prefer`, libpq verifies, and goes on
+/// without TLS when that fails. Here such a connection keeps TLS, unverified: no less safe, and
+/// one round of connecting less.
+pub(super) fn verifier(
+    options: &Options,
+    env: &Environment,
+    mode: SslMode,
+    provider: &Arc<CryptoProvider>,
+    warnings: &mut Vec<String>,
+) -> Result<Verifier, Error> {
+    if mode < SslMode::Require {
+        return Ok(Verifier::of_nothing(provider));
+    }
+    let explicit = options.non_empty("sslrootcert");
+    let roots = if explicit == Some("system") {
+        system_roots()?
+    } else {
+        let path = explicit
+            .map(PathBuf::from)
+            .or_else(|| env.in_home(".postgresql/root.crt"));
+        match path.filter(|path| path.exists()) {
+            Some(path) => certificates(&path, "root certificate file")?,
+            None if mode == SslMode::Require => {
+                if let Some(path) = explicit {
+                    warnings.push(format!(
+                        "root certificate file \"{path}\" does not exist: with \
+                         sslmode=require the server's certificate is not verified"
+                    ));
+                }
+                return Ok(Verifier::of_nothing(provider));
+            }
+            None => return Err(no_root_file(explicit, env)),
+        }
+    };
+    let mut store = RootCertStore::empty();
+    let (added, _) = store.add_parsable_certificates(roots.iter().cloned());
+    if added == 0 {
+        return Err(Error::tls(
+            "no usable root certificate",
+            "check sslrootcert",
+        ));
+    }
+    let crls = revocation_lists(options, env, warnings)?;
+    let revocation = !crls.is_empty();
+    let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider.clone())
+        .with_crls(crls)
+        .enforce_revocation_expiration()
+        .build()
+        .map_err(|e| Error::tls(e.to_string(), "check sslrootcert and sslcrl"))?;
+    // What is known well enough to be the system's needs no exception.
+    let pinned = if explicit == Some("system") || revocation {
+        Vec::new()
+    } else {
+        roots
+    };
+    Ok(Verifier::of_chain(
+        inner,
+        pinned,
+        mode == SslMode::VerifyFull,
+        provider,
+    ))
+}
+
+/// The error when a mode verifies and there is nothing to verify against.
+fn no_root_file(explicit: Option<&str>, env: &Environment) -> Error {
+    let path = explicit
+        .map(PathBuf::from)
+        .or_else(|| env.in_home(".postgresql/root.crt"));
+    Error::File {
+        what: "root certificate file",
+        path: path.unwrap_or_else(|| PathBuf::from("~/.postgresql/root.crt")),
+        problem: "does not exist".into(),
+        hint: "provide the file, use the system's trusted roots with sslrootcert=system, or \
+               change sslmode to disable server certificate verification"
+            .into(),
+    }
+}
+
+/// The roots that the operating system trusts.
+fn system_roots() -> Result<Vec<CertificateDer<'static>>, Error> {
+    let found = rustls_native_certs::load_native_certs();
+    if found.certs.is_empty() {
+        let why = found
+            .errors
+            .first()
+            .map_or("none found".to_owned(), ToString::to_string);
+        return Err(Error::tls(
+            format!("the system's root certificates cannot be loaded: {why}"),
+            "install the package ca-certificates, or name a file with sslrootcert",
+        ));
+    }
+    Ok(found.certs)
+}
+
+/// Reads a file.
+pub(super) fn read(path: &Path, what: &'static str) -> Result<Vec<u8>, Error> {
+    std::fs::read(path).map_err(|e| Error::File {
+        what,
+        path: path.to_owned(),
+        problem: e.to_string(),
+        hint: "check the path and its permissions".into(),
+    })
+}
+
+/// The certificates of a PEM file; at least one.
+pub(super) fn certificates(
+    path: &Path,
+    what: &'static str,
+) -> Result<Vec<CertificateDer<'static>>, Error> {
+    let bytes = read(path, what)?;
+    let parsed: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
+    let problem = match parsed {
+        Ok(list) if !list.is_empty() => return Ok(list),
+        Ok(_) => "holds no certificate".to_owned(),
+        Err(e) => e.to_string(),
+    };
+    let hint = "it must be a PEM file with -----BEGIN CERTIFICATE-----".into();
+    Err(Error::File {
+        what,
+        path: path.to_owned(),
+        problem,
+        hint,
+    })
+}
+
+/// `sslcrl`, `sslcrldir` or `~/.postgresql/root.crl`. As with libpq a missing one is no error; a
+/// named one is worth a warning.
+fn revocation_lists(
+    options: &Options,
+    env: &Environment,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<CertificateRevocationListDer<'static>>, Error> {
+    let file = options.non_empty("sslcrl").map(PathBuf::from);
+    let dir = options.non_empty("sslcrldir").map(PathBuf::from);
+    let mut paths = Vec::new();
+    for path in [&file, &dir]
+        .into_iter()
+        .flatten()
+        .filter(|path| !path.exists())
+    {
+        warnings.push(format!(
+            "revocation list \"{}\" does not exist: ignored",
+            path.display()
+        ));
+    }
+    if let Some(entries) = dir.as_ref().and_then(|dir| std::fs::read_dir(dir).ok()) {
+        paths.extend(
+            entries
+                .flatten()
+                .map(|entry| entry.path())
+                .filter(|path| path.is_file()),
+        );
+    }
+    if file.is_none() && dir.is_none() {
+        paths.extend(env.in_home(".postgresql/root.crl"));
+    }
+    paths.extend(file);
+    let mut lists = Vec::new();
+    for path in paths.iter().filter(|path| path.exists()) {
+        let what = "certificate revocation list";
+        let bytes = read(path, what)?;
+        for list in CertificateRevocationListDer::pem_slice_iter(&bytes) {
+            lists.push(list.map_err(|e| Error::File {
+                what,
+                path: path.clone(),
+                problem: e.to_string(),
+                hint: "it must be a PEM file with -----BEGIN X509 CRL-----".into(),
+            })?);
+        }
+    }
+    Ok(lists)
+}

@@ -1,0 +1,254 @@
+//! Connection URIs: `postgresql://user:password@host:port,host:port/dbname?keyword=value`.
+//!
+//! In: text. Out: keyword and value pairs. Must never: repeat the text in an error; it may hold a
+//! password, also where the user did not mean to put one.
+
+use super::options::{self, Keyword};
+use crate::error::Error;
+
+/// What follows `postgres://` or `postgresql://`; `None` when the text begins with neither.
+pub(crate) fn strip_scheme(text: &str) -> Option<&str> {
+    text.strip_prefix("postgresql://")
+        .or_else(|| text.strip_prefix("postgres://"))
+}
+
+/// Refuses `mysql://...` and the like, which libpq would take for a database name or a keyword.
+///
+/// # Errors
+///
+/// Names the scheme, and nothing after it.
+pub(crate) fn refuse_foreign_scheme(text: &str) -> Result<(), Error> {
+    let Some((scheme, _)) = text.split_once("://") else {
+        return Ok(());
+    };
+    if scheme.contains('=') {
+        return Ok(());
+    }
+    let scheme = scheme.trim();
+    let plain = scheme.len() <= 20 && scheme.bytes().all(|b| b.is_ascii_alphanumeric());
+    let problem = match plain {
+        true => format!("\"{scheme}://\" is not a scheme of PostgreSQL"),
+        false => "it does not begin with a scheme of PostgreSQL".to_owned(),
+    };
+    Err(Error::conninfo(
+        problem,
+        "begin the URL with postgresql:// or postgres://",
+    ))
+}
+
+/// The undecoded parts of a URI.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Parts<'a> {
+    pub user: Option<&'a str>,
+    pub password: Option<&'a str>,
+    /// Hosts and ports in pairs; either may be empty. Brackets are removed from hosts.
+    pub hosts: Vec<(&'a str, &'a str)>,
+    pub dbname: &'a str,
+    pub query: Option<&'a str>,
+}
+
+/// Splits what follows the scheme ("Connection URIs"), without decoding.
+///
+/// # Errors
+///
+/// Brackets that do not hold an address.
+pub(crate) fn split(rest: &str) -> Result<Parts<'_>, Error> {
+    let mut parts = Parts::default();
+    let mut rest = rest;
+    // User and password are there when an @ comes before the first slash.
+    if let Some(at) = rest
+        .find(['@', '/'])
+        .filter(|&at| rest.as_bytes()[at] == b'@')
+    {
+        let (user, password) = match rest[..at].split_once(':') {
+            Some((user, password)) => (user, Some(password)),
+            None => (&rest[..at], None),
+        };
+        parts.user = Some(user).filter(|user| !user.is_empty());
+        parts.password = password.filter(|password| !password.is_empty());
+        rest = &rest[at + 1..];
+    }
+    loop {
+        let (host, after) = host(rest)?;
+        let (port, after) = match after.strip_prefix(':') {
+            Some(after) => after.split_at(after.find(['/', '?', ',']).unwrap_or(after.len())),
+            None => ("", after),
+        };
+        parts.hosts.push((host, port));
+        rest = after;
+        match rest.strip_prefix(',') {
+            Some(next) => rest = next,
+            None => break,
+        }
+    }
+    if let Some(after) = rest.strip_prefix('/') {
+        let end = after.find('?').unwrap_or(after.len());
+        parts.dbname = &after[..end];
+        rest = &after[end..];
+    }
+    parts.query = rest.strip_prefix('?');
+    Ok(parts)
+}
+
+/// A host name, or an IPv6 address in brackets, and what follows it.
+fn host(rest: &str) -> Result<(&str, &str), Error> {
+    let Some(inner) = rest.strip_prefix('[') else {
+        return Ok(rest.split_at(rest.find([':', '/', '?', ',']).unwrap_or(rest.len())));
+    };
+    let hint = "write an IPv6 address as [::1], followed by :port or /dbname";
+    let end = inner.find(']').ok_or_else(|| {
+        Error::conninfo("an IPv6 address in the URI lacks its closing \"]\"", hint)
+    })?;
+    let (host, after) = (&inner[..end], &inner[end + 1..]);
+    if host.is_empty() {
+        return Err(Error::conninfo("an IPv6 address in the URI is empty", hint));
+    }
+    if !(after.is_empty() || after.starts_with([':', '/', '?', ','])) {
+        return Err(Error::conninfo(
+            "unexpected character after the \"]\" of an IPv6 address",
+            hint,
+        ));
+    }
+    Ok((host, after))
+}
+
+/// The options of a URI without its scheme.
+///
+/// # Errors
+///
+/// Malformed brackets, percent signs or query, unknown keywords.
+pub(crate) fn parse(rest: &str) -> Result<Vec<(&'static Keyword, String)>, Error> {
+    let parts = split(rest)?;
+    if parts
+        .hosts
+        .iter()
+        .any(|(host, port)| host.contains('@') || port.contains('@'))
+    {
+        return Err(Error::conninfo(
+            "the host part of the URI contains a second \"@\"",
+            "write %40 for an \"@\" in the user name or password",
+        ));
+    }
+    let mut pairs = Vec::new();
+    let mut push = |name: &str, raw: &str, what: &str| -> Result<(), Error> {
+        if !raw.is_empty() {
+            pairs.push((options::known(name), decode(raw, what)?));
+        }
+        Ok(())
+    };
+    push("user", parts.user.unwrap_or(""), "the user name")?;
+    push("password", parts.password.unwrap_or(""), "the password")?;
+    let join = |list: Vec<&str>| list.join(",");
+    push(
+        "host",
+        &join(parts.hosts.iter().map(|h| h.0).collect()),
+        "the host",
+    )?;
+    push(
+        "port",
+        &join(parts.hosts.iter().map(|h| h.1).collect()),
+        "the port",
+    )?;
+    push("dbname", parts.dbname, "the database name")?;
+    if let Some(query) = parts.query {
+        parameters(query, &mut pairs)?;
+    }
+    Ok(pairs)
+}
+
+/// Reads `key=value&key=value`.
+fn parameters(query: &str, pairs: &mut Vec<(&'static Keyword, String)>) -> Result<(), Error> {
+    let hint = "write key=value, joined by \"&\"; write %3D for \"=\" and %26 for \"&\" in a value";
+    // As with libpq, one "&" at the end is allowed, an empty parameter elsewhere is not.
+    if query.is_empty() {
+        return Ok(());
+    }
+    let query = query.strip_suffix('&').unwrap_or(query);
+    for (number, parameter) in query.split('&').enumerate() {
+        let place = format!("URI query parameter {}", number + 1);
+        let mut pieces = parameter.split('=');
+        let (Some(key), Some(value)) = (pieces.next(), pieces.next()) else {
+            return Err(Error::conninfo(
+                format!("missing key/value separator \"=\" in {place}"),
+                hint,
+            ));
+        };
+        if pieces.next().is_some() {
+            let problem = format!("extra key/value separator \"=\" in {place}");
+            return Err(Error::conninfo(problem, hint));
+        }
+        let key = decode(key, &place)?;
+        let value = decode(value, &place)?;
+        pairs.push(match options::find(&key) {
+            Some(keyword) => (keyword, value),
+            // JDBC's way to say so; libpq takes exactly this spelling.
+            None if key == "ssl" && value == "true" => {
+                (options::known("sslmode"), "require".to_owned())
+            }
+            None => match options::obsolete(&key, &value) {
+                Some(pair) => pair,
+                None => return Err(unknown(key, pairs.last(), place)),
+            },
+        });
+    }
+    Ok(())
+}
+
+/// The error for a query key that is not an option; named unless an unescaped password may have
+/// been torn apart at an `&`.
+fn unknown(key: String, before: Option<&(&'static Keyword, String)>, place: String) -> Error {
+    let plain = key.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    if plain && !before.is_some_and(|(last, _)| last.secret) {
+        let hint = match key.as_str() {
+            "ssl" => "write ssl=true, or better sslmode=require".to_owned(),
+            _ => options::suggestion(&key),
+        };
+        let origin = format!("the connection string, {place}");
+        return Error::UnknownOption {
+            name: key,
+            origin,
+            hint,
+        };
+    }
+    Error::conninfo(
+        format!("invalid {place}"),
+        "write %26 for an \"&\" and %3D for an \"=\" in a password",
+    )
+}
+
+/// Undoes percent-encoding.
+pub(crate) fn decode(raw: &str, what: &str) -> Result<String, Error> {
+    let error = |problem: &str| {
+        Error::conninfo(
+            format!("{problem} in {what}"),
+            "a \"%\" begins a two-digit hexadecimal code; write %25 for the sign itself",
+        )
+    };
+    // libpq 18 drops blanks around a part, and refuses them inside.
+    let raw = raw.trim_matches(' ');
+    if raw.contains(' ') {
+        return Err(Error::conninfo(
+            format!("unexpected spaces in {what}"),
+            "write %20 for a space",
+        ));
+    }
+    let mut bytes = Vec::with_capacity(raw.len());
+    let mut rest = raw.as_bytes();
+    while let [first, after @ ..] = rest {
+        rest = after;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let digit = |at: usize| after.get(at).and_then(|b| char::from(*b).to_digit(16));
+        let (Some(high), Some(low)) = (digit(0), digit(1)) else {
+            return Err(error("invalid percent-encoded token"));
+        };
+        if (high, low) == (0, 0) {
+            return Err(error("forbidden value %00"));
+        }
+        bytes.push((high * 16 + low) as u8);
+        rest = &after[2..];
+    }
+    String::from_utf8(bytes).map_err(|_| error("percent-encoded bytes that are not UTF-8"))
+}

@@ -1,0 +1,246 @@
+//! Option values turned into types.
+//!
+//! In: the gathered options. Out: the fields of a target. Must never: accept silently what changes
+//! the meaning of a connection.
+
+use super::environment::Environment;
+use super::options::Options;
+use crate::error::Error;
+use crate::target::{AuthMethod, ChannelBinding, RequireAuth, SessionAttrs, SslMode, TcpOptions};
+use std::time::Duration;
+
+/// The error for a value that its option does not take.
+fn invalid(options: &Options, option: &'static str, hint: impl Into<String>) -> Error {
+    Error::Value {
+        option,
+        value: options.get(option).unwrap_or("").to_owned(),
+        origin: options.origin(option).to_string(),
+        hint: hint.into(),
+    }
+}
+
+/// The choice that a value names, or `default` when it is not set.
+pub(crate) fn choice<T: Copy>(
+    options: &Options,
+    option: &'static str,
+    default: T,
+    choices: &[(&str, T)],
+) -> Result<T, Error> {
+    let Some(value) = options.get(option) else {
+        return Ok(default);
+    };
+    choices
+        .iter()
+        .find(|(name, _)| *name == value)
+        .map(|(_, choice)| *choice)
+        .ok_or_else(|| {
+            let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+            invalid(options, option, format!("use one of {}", names.join(", ")))
+        })
+}
+
+/// `sslmode`.
+pub(crate) fn ssl_mode(options: &Options) -> Result<SslMode, Error> {
+    let modes = [
+        ("disable", SslMode::Disable),
+        ("allow", SslMode::Allow),
+        ("prefer", SslMode::Prefer),
+        ("require", SslMode::Require),
+        ("verify-ca", SslMode::VerifyCa),
+        ("verify-full", SslMode::VerifyFull),
+    ];
+    choice(options, "sslmode", SslMode::Prefer, &modes)
+}
+
+/// `channel_binding`.
+pub(crate) fn channel_binding(options: &Options) -> Result<ChannelBinding, Error> {
+    let choices = [
+        ("disable", ChannelBinding::Disable),
+        ("prefer", ChannelBinding::Prefer),
+        ("require", ChannelBinding::Require),
+    ];
+    choice(options, "channel_binding", ChannelBinding::Prefer, &choices)
+}
+
+/// `target_session_attrs`.
+pub(crate) fn session_attrs(options: &Options) -> Result<SessionAttrs, Error> {
+    let choices = [
+        ("any", SessionAttrs::Any),
+        ("read-write", SessionAttrs::ReadWrite),
+        ("read-only", SessionAttrs::ReadOnly),
+        ("primary", SessionAttrs::Primary),
+        ("standby", SessionAttrs::Standby),
+        ("prefer-standby", SessionAttrs::PreferStandby),
+    ];
+    choice(options, "target_session_attrs", SessionAttrs::Any, &choices)
+}
+
+/// `load_balance_hosts`: whether to shuffle.
+pub(crate) fn load_balance(options: &Options) -> Result<bool, Error> {
+    choice(
+        options,
+        "load_balance_hosts",
+        false,
+        &[("disable", false), ("random", true)],
+    )
+}
+
+/// A whole number as libpq reads it: blanks around it are allowed.
+fn integer(options: &Options, option: &'static str) -> Result<Option<i32>, Error> {
+    let Some(value) = options.get(option) else {
+        return Ok(None);
+    };
+    match value.trim().parse::<i32>() {
+        Ok(number) => Ok(Some(number)),
+        Err(_) => Err(invalid(options, option, "give a whole number")),
+    }
+}
+
+/// `connect_timeout`: nothing, zero and less mean no limit; one second counts as two.
+pub(crate) fn connect_timeout(options: &Options) -> Result<Option<Duration>, Error> {
+    let seconds = integer(options, "connect_timeout")?.unwrap_or(0);
+    Ok(u64::try_from(seconds)
+        .ok()
+        .filter(|s| *s > 0)
+        .map(|s| Duration::from_secs(s.max(2))))
+}
+
+/// `keepalives` and its kin, `tcp_user_timeout`.
+pub(crate) fn tcp_options(options: &Options) -> Result<TcpOptions, Error> {
+    let positive = |option| -> Result<Option<u32>, Error> {
+        let number = integer(options, option)?;
+        Ok(number
+            .and_then(|n| u32::try_from(n).ok())
+            .filter(|n| *n > 0))
+    };
+    Ok(TcpOptions {
+        keepalive: integer(options, "keepalives")?.unwrap_or(1) != 0,
+        keepalive_idle_s: positive("keepalives_idle")?,
+        keepalive_interval_s: positive("keepalives_interval")?,
+        keepalive_count: positive("keepalives_count")?,
+        user_timeout_ms: positive("tcp_user_timeout")?,
+    })
+}
+
+/// `require_auth`: methods separated by commas, all or none of them with a `!`.
+pub(crate) fn require_auth(options: &Options) -> Result<RequireAuth, Error> {
+    let Some(list) = options.non_empty("require_auth") else {
+        return Ok(RequireAuth::Any);
+    };
+    let fail = |hint: &str| invalid(options, "require_auth", hint);
+    let mut methods = Vec::new();
+    let negated = list.starts_with('!');
+    for item in list.split(',') {
+        if item.starts_with('!') != negated {
+            return Err(fail("write \"!\" before each method or before none"));
+        }
+        let method = match item.strip_prefix('!').unwrap_or(item) {
+            "password" => AuthMethod::Password,
+            "md5" => AuthMethod::Md5,
+            "gss" => AuthMethod::Gss,
+            "sspi" => AuthMethod::Sspi,
+            "scram-sha-256" => AuthMethod::ScramSha256,
+            "oauth" => AuthMethod::OAuth,
+            "none" => AuthMethod::None,
+            _ => {
+                let hint = "use password, md5, scram-sha-256 or none, separated by commas";
+                return Err(fail(hint));
+            }
+        };
+        if methods.contains(&method) {
+            return Err(fail("name each method once"));
+        }
+        methods.push(method);
+    }
+    Ok(if negated {
+        RequireAuth::NoneOf(methods)
+    } else {
+        RequireAuth::OneOf(methods)
+    })
+}
+
+/// Options that Prony has no use for, but whose values must not ask for what it cannot do.
+///
+/// # Errors
+///
+/// GSS encryption is required, a peer is to be checked, or another protocol version is asked for.
+pub(crate) fn check_unused(options: &Options) -> Result<(), Error> {
+    let gss = [("disable", false), ("prefer", false), ("require", true)];
+    if choice(options, "gssencmode", false, &gss)? {
+        return Err(Error::Unsupported {
+            what: format!(
+                "GSS encryption (gssencmode=require, {})",
+                options.origin("gssencmode")
+            ),
+            hint: "use gssencmode=prefer or disable, and sslmode=require for TLS".into(),
+        });
+    }
+    let certificate = [("disable", ()), ("allow", ()), ("require", ())];
+    choice(options, "sslcertmode", (), &certificate)?;
+    let versions = [("3.0", false), ("3.2", true), ("latest", true)];
+    choice(options, "max_protocol_version", false, &versions)?;
+    if choice(options, "min_protocol_version", false, &versions)? {
+        return Err(Error::Unsupported {
+            what: format!("protocol 3.2 ({})", options.origin("min_protocol_version")),
+            hint: "Prony speaks protocol 3.0, which every server does: remove \
+                   min_protocol_version"
+                .into(),
+        });
+    }
+    if options.non_empty("requirepeer").is_some() {
+        return Err(Error::Unsupported {
+            what: format!("requirepeer ({})", options.origin("requirepeer")),
+            hint: "use a socket folder that only the server's user may write".into(),
+        });
+    }
+    for option in ["scram_client_key", "scram_server_key"] {
+        if options.non_empty(option).is_some() {
+            return Err(Error::Unsupported {
+                what: format!("{option} ({})", options.origin(option)),
+                hint: "give a password instead".into(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What the startup message says beside user and database, in libpq's order.
+pub(crate) fn parameters(
+    options: &Options,
+    env: &Environment,
+    application_name: &str,
+) -> Vec<(String, String)> {
+    let mut list = Vec::new();
+    let mut push = |name: &str, value: &str| {
+        if !value.is_empty() {
+            list.push((name.to_owned(), value.to_owned()));
+        }
+    };
+    push("replication", options.get("replication").unwrap_or(""));
+    push("options", options.get("options").unwrap_or(""));
+    let fallback = || options.get("fallback_application_name");
+    let name = options
+        .get("application_name")
+        .or_else(fallback)
+        .unwrap_or(application_name);
+    push("application_name", name);
+    // "auto" means the encoding of the locale; Prony's own text is UTF-8 in every locale.
+    push(
+        "client_encoding",
+        match options.get("client_encoding") {
+            Some("auto") => "UTF8",
+            other => other.unwrap_or(""),
+        },
+    );
+    for (variable, name) in [
+        ("PGDATESTYLE", "datestyle"),
+        ("PGTZ", "timezone"),
+        ("PGGEQO", "geqo"),
+    ] {
+        match env.var(variable) {
+            Some(value) if !value.eq_ignore_ascii_case("default") => push(name, value),
+            _ => {}
+        }
+    }
+    list
+}

@@ -1,0 +1,197 @@
+//! A connection's bytes, in the clear or through TLS.
+//!
+//! In: bytes from a socket, or bytes to be sent. Out: the reverse side of each. Must never: do I/O,
+//! read a clock, or care how the bytes were split or joined on the way.
+
+use ring::digest;
+use rustls::{ClientConnection, Error as TlsError};
+use std::io::{Read, Write};
+use x509_cert::Certificate;
+use x509_cert::der::Decode;
+use x509_cert::spki::AlgorithmIdentifierRef;
+
+/// What stands between the protocol and the socket.
+#[derive(Default)]
+pub enum Channel {
+    /// Nothing.
+    #[default]
+    Plain,
+    /// TLS. Boxed, because a plain connection should not pay for its size.
+    Tls(Box<ClientConnection>),
+}
+
+impl Channel {
+    /// Whether bytes pass unchanged. A caller in a hurry may then skip the channel altogether.
+    pub fn is_plain(&self) -> bool {
+        matches!(self, Channel::Plain)
+    }
+
+    /// Takes bytes from the socket; appends what they carry to `plain`, and what TLS itself has to
+    /// answer (handshake, key update, alert) to `to_socket`.
+    ///
+    /// # Errors
+    /// The peer broke the protocol or is not trusted. `to_socket` then holds the alert that tells
+    /// it so, worth one attempt to send.
+    pub fn receive(
+        &mut self,
+        from_socket: &[u8],
+        plain: &mut Vec<u8>,
+        to_socket: &mut Vec<u8>,
+    ) -> Result<(), TlsError> {
+        let Channel::Tls(connection) = self else {
+            plain.extend_from_slice(from_socket);
+            return Ok(());
+        };
+        let mut rest = from_socket;
+        let mut result = Ok(());
+        while !rest.is_empty() && result.is_ok() {
+            // Takes as much as the connection's buffer has room for; nothing once the peer has
+            // closed, and what follows a close is to be ignored (RFC 8446, 6.1).
+            let taken = connection.read_tls(&mut rest);
+            result = connection.process_new_packets().map(|state| {
+                take_plain(connection, state.plaintext_bytes_to_read(), plain);
+            });
+            if !matches!(taken, Ok(1..)) {
+                break;
+            }
+        }
+        flush(connection, to_socket);
+        result
+    }
+
+    /// Appends to `to_socket` what carries `plain` to the peer.
+    pub fn send(&mut self, plain: &[u8], to_socket: &mut Vec<u8>) {
+        match self {
+            Channel::Plain => to_socket.extend_from_slice(plain),
+            Channel::Tls(connection) => {
+                // The pieces bound what the connection holds encrypted beside `to_socket`.
+                for piece in plain.chunks(64 * 1024) {
+                    // The writer has no limit (see `Channel::tls`), so it takes all of it.
+                    let _ = connection.writer().write_all(piece);
+                    flush(connection, to_socket);
+                }
+            }
+        }
+    }
+
+    /// Wraps a fresh client connection; appends its first message to `to_socket`.
+    pub fn tls(mut connection: ClientConnection, to_socket: &mut Vec<u8>) -> Channel {
+        connection.set_buffer_limit(None);
+        flush(&mut connection, to_socket);
+        Channel::Tls(Box::new(connection))
+    }
+
+    /// Says goodbye; the socket may be closed once `to_socket` is sent.
+    pub fn close(&mut self, to_socket: &mut Vec<u8>) {
+        if let Channel::Tls(connection) = self {
+            connection.send_close_notify();
+            flush(connection, to_socket);
+        }
+    }
+
+    /// Whether TLS is still being set up, so that nothing can be sent yet.
+    pub fn is_handshaking(&self) -> bool {
+        matches!(self, Channel::Tls(connection) if connection.is_handshaking())
+    }
+
+    /// The protocol that TLS agreed on by ALPN.
+    pub fn alpn(&self) -> Option<&[u8]> {
+        match self {
+            Channel::Plain => None,
+            Channel::Tls(connection) => connection.alpn_protocol(),
+        }
+    }
+
+    /// The hash of the server's certificate that channel binding uses (RFC 5929,
+    /// `tls-server-end-point`); none without TLS, or where the RFC defines none.
+    pub fn server_end_point(&self) -> Option<Vec<u8>> {
+        match self {
+            Channel::Plain => None,
+            Channel::Tls(connection) => server_end_point(connection.peer_certificates()?.first()?),
+        }
+    }
+
+    /// Version and cipher, such as `TLSv1.3 TLS_AES_256_GCM_SHA384`; none without TLS.
+    pub fn description(&self) -> Option<String> {
+        let Channel::Tls(connection) = self else {
+            return None;
+        };
+        let version = format!("{:?}", connection.protocol_version()?).replace('_', ".");
+        let suite = connection.negotiated_cipher_suite()?.suite();
+        let suite = suite
+            .as_str()
+            .unwrap_or("unknown cipher")
+            .replacen("TLS13_", "TLS_", 1);
+        Some(format!("{version} {suite}"))
+    }
+}
+
+impl std::fmt::Debug for Channel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.description().as_deref().unwrap_or("plain"))
+    }
+}
+
+fn take_plain(connection: &mut ClientConnection, count: usize, plain: &mut Vec<u8>) {
+    let start = plain.len();
+    plain.resize(start + count, 0);
+    let mut filled = start;
+    while filled < plain.len() {
+        match connection.reader().read(&mut plain[filled..]) {
+            Ok(read @ 1..) => filled += read,
+            _ => break,
+        }
+    }
+    plain.truncate(filled);
+}
+
+fn flush(connection: &mut ClientConnection, to_socket: &mut Vec<u8>) {
+    while connection.wants_write() {
+        // Writing into memory does not fail.
+        if !matches!(connection.write_tls(to_socket), Ok(1..)) {
+            break;
+        }
+    }
+}
+
+/// Hashes a certificate (DER) with the hash of its own signature, MD5 and SHA-1 replaced by
+/// SHA-256: RFC 5929, section 4.1.
+pub(crate) fn server_end_point(certificate_der: &[u8]) -> Option<Vec<u8>> {
+    let certificate = Certificate::from_der(certificate_der).ok()?;
+    let signature = certificate.signature_algorithm();
+    let parameters = signature.parameters.as_ref().map(|any| any.value());
+    let algorithm = hash_of_signature(&signature.oid.to_string(), parameters)?;
+    Some(digest::digest(algorithm, certificate_der).as_ref().to_vec())
+}
+
+fn hash_of_signature(oid: &str, parameters: Option<&[u8]>) -> Option<&'static digest::Algorithm> {
+    Some(match oid {
+        // RSA with MD5, SHA-1, SHA-256; ECDSA with SHA-1, SHA-256; DSA with SHA-256.
+        "1.2.840.113549.1.1.4"
+        | "1.2.840.113549.1.1.5"
+        | "1.2.840.113549.1.1.11"
+        | "1.2.840.10045.4.1"
+        | "1.2.840.10045.4.3.2"
+        | "2.16.840.1.101.3.4.3.2" => &digest::SHA256,
+        "1.2.840.113549.1.1.12" | "1.2.840.10045.4.3.3" => &digest::SHA384,
+        "1.2.840.113549.1.1.13" | "1.2.840.10045.4.3.4" => &digest::SHA512,
+        "1.2.840.113549.1.1.10" => return hash_of_pss(parameters?),
+        // Ed25519 and others have no hash of their own: no binding is defined.
+        _ => return None,
+    })
+}
+
+/// The hash of an RSASSA-PSS signature: the first, optional field of its parameters (RFC 4055).
+fn hash_of_pss(parameters: &[u8]) -> Option<&'static digest::Algorithm> {
+    // Context tag 0 and a short length; absent means SHA-1, which stands for SHA-256 here.
+    let [0xa0, length @ 0..=127, rest @ ..] = parameters else {
+        return Some(&digest::SHA256);
+    };
+    let hash = AlgorithmIdentifierRef::from_der(rest.get(..usize::from(*length))?).ok()?;
+    Some(match hash.oid.to_string().as_str() {
+        "1.3.14.3.2.26" | "2.16.840.1.101.3.4.2.1" => &digest::SHA256,
+        "2.16.840.1.101.3.4.2.2" => &digest::SHA384,
+        "2.16.840.1.101.3.4.2.3" => &digest::SHA512,
+        _ => return None,
+    })
+}

@@ -1,0 +1,456 @@
+//! Logging in: from the first byte to the first ReadyForQuery.
+//!
+//! In: a [`Login`], and the server's bytes, split as they come. Out: bytes for the server, and a
+//! [`Session`]. Must never: do I/O, panic on hostile bytes, or let a server make it allocate
+//! without bound.
+//!
+//! Source: PostgreSQL documentation, "Message Flow: Start-up" and "Message Formats".
+
+use super::auth::{Auth, AuthMethods, TlsFacts};
+use super::error::{ConnectError, ServerError};
+use super::scram::KeyCache;
+use crate::Secret;
+use std::sync::Arc;
+
+/// The longest message that a server may send before the first ReadyForQuery, in bytes. libpq
+/// allows 2,000 for most and 30,000 for an error.
+const MAX_MESSAGE_BYTES: usize = 64 * 1024;
+/// All that a server may send before the first ReadyForQuery, in bytes.
+const MAX_START_UP_BYTES: usize = 1024 * 1024;
+/// How many notices of the start-up are kept.
+const MAX_NOTICES: usize = 16;
+
+const PROTOCOL_3_0: u32 = 3 << 16;
+const SSL_REQUEST: u32 = 80_877_103;
+const CANCEL_REQUEST: u32 = 80_877_102;
+
+/// Who logs in, and how. One is shared by all connections to one endpoint.
+#[derive(Debug, Default)]
+pub struct Login {
+    /// Role.
+    pub user: String,
+    /// Database.
+    pub database: String,
+    /// Start-up parameters beside user and database.
+    pub parameters: Vec<(String, String)>,
+    /// Password, if there is one.
+    pub password: Option<Secret>,
+    /// What is asked of channel binding.
+    pub channel_binding: ChannelBinding,
+    /// Which ways of authentication are admitted (libpq's `require_auth`).
+    pub auth_methods: AuthMethods,
+    /// The salted password, so that it is computed once for all connections.
+    pub(super) keys: KeyCache,
+}
+
+impl Login {
+    /// A log-in without password or further parameters.
+    pub fn new(user: impl Into<String>, database: impl Into<String>) -> Login {
+        Login {
+            user: user.into(),
+            database: database.into(),
+            ..Login::default()
+        }
+    }
+}
+
+/// libpq's `channel_binding`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChannelBinding {
+    /// Never.
+    Disable,
+    /// Where the server offers it over TLS.
+    #[default]
+    Prefer,
+    /// Or no connection.
+    Require,
+}
+
+/// What one attempt to connect does about TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TlsUse {
+    /// Without.
+    No,
+    /// Asks, and goes on without when the server has none.
+    IfOffered,
+    /// Asks, and fails when the server has none.
+    Must,
+    /// Begins with it, without asking (PostgreSQL 17 and later).
+    Direct,
+}
+
+/// What identifies a session to a CancelRequest.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct CancelKey {
+    /// The server process that serves the session; 0 if the server named none.
+    pub backend_pid: u32,
+    /// The secret that goes with it.
+    pub secret: Box<[u8]>,
+}
+
+impl std::fmt::Debug for CancelKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "CancelKey({}, ***)", self.backend_pid)
+    }
+}
+
+/// What the server says of its settings: name and value, in the order of arrival.
+///
+/// One allocation for all, because ten thousand connections each hold one.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Parameters(String);
+
+impl Parameters {
+    /// The value last reported for `name`.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.iter()
+            .filter(|(known, _)| *known == name)
+            .last()
+            .map(|(_, value)| value)
+    }
+
+    /// All reports.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        let mut parts = self.0.split_terminator('\0');
+        std::iter::from_fn(move || Some((parts.next()?, parts.next()?)))
+    }
+
+    /// Adds what a ParameterStatus message says: two zero-terminated texts.
+    pub fn add(&mut self, body: &[u8]) -> Result<(), ConnectError> {
+        let malformed = || ConnectError::Protocol("malformed ParameterStatus".into());
+        let mut parts = body
+            .strip_suffix(&[0])
+            .ok_or_else(malformed)?
+            .split(|&byte| byte == 0);
+        let (Some(name), Some(value), None) = (parts.next(), parts.next(), parts.next()) else {
+            return Err(malformed());
+        };
+        for part in [name, value] {
+            self.0.push_str(&String::from_utf8_lossy(part));
+            self.0.push('\0');
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for Parameters {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+/// A session that is ready for its first statement.
+#[derive(Clone, Debug, Default)]
+pub struct Session {
+    /// For cancelling what it does.
+    pub cancel: CancelKey,
+    /// The server's settings as reported during start-up.
+    pub parameters: Parameters,
+    /// Notices of the start-up, such as the warning of a changed collation.
+    pub notices: Vec<ServerError>,
+    /// Bytes that came behind the first ReadyForQuery; hardly ever any.
+    pub leftover: Vec<u8>,
+}
+
+/// What to do next.
+#[derive(Debug)]
+pub enum Step {
+    /// Send what was appended, then come back with what the server answers.
+    NeedBytes,
+    /// Set up TLS on the connection, then call [`Handshake::tls_established`].
+    StartTls,
+    /// Send what was appended; logged in (or the request to cancel is written).
+    Done(Session),
+}
+
+/// What the connection is opened for.
+enum Purpose {
+    Login(Arc<Login>),
+    Cancel(CancelKey),
+}
+
+enum State {
+    New,
+    /// The SSLRequest is out; one byte will answer.
+    AskedForTls,
+    /// TLS is being set up by the owner.
+    SettingUpTls,
+    /// The start-up message is out.
+    Authenticating,
+    /// AuthenticationOk came; settings and the cancel key follow.
+    Starting,
+    Finished,
+}
+
+/// The log-in of one connection, as a state machine.
+pub struct Handshake {
+    purpose: Purpose,
+    tls: TlsUse,
+    state: State,
+    auth: Auth,
+    /// TLS is in use, with this hash of the server's certificate.
+    tls_binding: Option<Option<Vec<u8>>>,
+    /// The beginning of a message that has not arrived whole.
+    partial: Vec<u8>,
+    received_bytes: usize,
+    session: Session,
+}
+
+impl Handshake {
+    /// Prepares a log-in.
+    pub fn new(login: Arc<Login>, tls: TlsUse) -> Handshake {
+        Handshake::with_purpose(Purpose::Login(login), tls)
+    }
+
+    /// Prepares a request to cancel what another session does.
+    pub fn cancel(key: CancelKey, tls: TlsUse) -> Handshake {
+        Handshake::with_purpose(Purpose::Cancel(key), tls)
+    }
+
+    fn with_purpose(purpose: Purpose, tls: TlsUse) -> Handshake {
+        Handshake {
+            purpose,
+            tls,
+            state: State::New,
+            auth: Auth::Unasked,
+            tls_binding: None,
+            partial: Vec::new(),
+            received_bytes: 0,
+            session: Session::default(),
+        }
+    }
+
+    /// The first bytes. Call it once, when the socket is connected.
+    ///
+    /// # Errors
+    /// A name or parameter that the protocol cannot carry.
+    pub fn start(&mut self, out: &mut Vec<u8>) -> Result<Step, ConnectError> {
+        match self.tls {
+            TlsUse::No => self.open(out),
+            TlsUse::Direct => {
+                self.state = State::SettingUpTls;
+                Ok(Step::StartTls)
+            }
+            TlsUse::IfOffered | TlsUse::Must => {
+                out.extend_from_slice(&8_u32.to_be_bytes());
+                out.extend_from_slice(&SSL_REQUEST.to_be_bytes());
+                self.state = State::AskedForTls;
+                Ok(Step::NeedBytes)
+            }
+        }
+    }
+
+    /// TLS stands; what is received and sent from here on is what TLS protects.
+    /// `server_end_point` is the hash of the server's certificate for channel binding.
+    ///
+    /// # Errors
+    /// As for [`Handshake::start`].
+    pub fn tls_established(
+        &mut self,
+        server_end_point: Option<Vec<u8>>,
+        out: &mut Vec<u8>,
+    ) -> Result<Step, ConnectError> {
+        self.tls_binding = Some(server_end_point);
+        self.open(out)
+    }
+
+    /// Whether the conversation runs over TLS.
+    pub fn over_tls(&self) -> bool {
+        self.tls_binding.is_some()
+    }
+
+    /// Takes bytes of the server, split anywhere.
+    ///
+    /// # Errors
+    /// The log-in has failed; the connection is of no further use.
+    pub fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<Step, ConnectError> {
+        let mut input = input;
+        if matches!(self.state, State::AskedForTls) {
+            let Some((&answer, rest)) = input.split_first() else {
+                return Ok(Step::NeedBytes);
+            };
+            let step = self.tls_answer(answer, rest, out)?;
+            if rest.is_empty() || !matches!(step, Step::NeedBytes) {
+                return Ok(step);
+            }
+            input = rest;
+        }
+        if !matches!(self.state, State::Authenticating | State::Starting) {
+            return match input {
+                [] => Ok(Step::NeedBytes),
+                _ => Err(ConnectError::Protocol("bytes out of turn".into())),
+            };
+        }
+        self.received_bytes += input.len();
+        if self.received_bytes > MAX_START_UP_BYTES + MAX_MESSAGE_BYTES {
+            return Err(ConnectError::Protocol("the start-up has no end".into()));
+        }
+        let mut bytes = std::mem::take(&mut self.partial);
+        bytes.extend_from_slice(input);
+        let mut taken = 0;
+        while let Some((tag, body)) = first_message(&bytes[taken..])? {
+            taken += 5 + body.len();
+            if self.message(tag, body, out)? {
+                self.state = State::Finished;
+                let mut session = std::mem::take(&mut self.session);
+                session.leftover = bytes.split_off(taken);
+                return Ok(Step::Done(session));
+            }
+        }
+        bytes.drain(..taken);
+        self.partial = bytes;
+        Ok(Step::NeedBytes)
+    }
+
+    /// The one byte that answers an SSLRequest.
+    fn tls_answer(
+        &mut self,
+        answer: u8,
+        rest: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Step, ConnectError> {
+        match answer {
+            b'S' if !rest.is_empty() => Err(ConnectError::BytesBeforeTls),
+            b'S' => {
+                self.state = State::SettingUpTls;
+                Ok(Step::StartTls)
+            }
+            b'N' if self.tls == TlsUse::Must => Err(ConnectError::TlsUnsupported),
+            b'N' => self.open(out),
+            b'E' => Err(ConnectError::TlsRequestFailed),
+            _ => Err(ConnectError::Protocol(format!(
+                "received invalid response to SSL negotiation: {:?}",
+                char::from(answer)
+            ))),
+        }
+    }
+
+    /// Writes the message that the connection was opened for.
+    fn open(&mut self, out: &mut Vec<u8>) -> Result<Step, ConnectError> {
+        match &self.purpose {
+            Purpose::Login(login) => {
+                put_start_up(login, out)?;
+                self.state = State::Authenticating;
+                Ok(Step::NeedBytes)
+            }
+            Purpose::Cancel(key) => {
+                let length = 12 + key.secret.len() as u32;
+                for word in [length, CANCEL_REQUEST, key.backend_pid] {
+                    out.extend_from_slice(&word.to_be_bytes());
+                }
+                out.extend_from_slice(&key.secret);
+                self.state = State::Finished;
+                Ok(Step::Done(Session::default()))
+            }
+        }
+    }
+
+    /// Takes one whole message. True: that was the first ReadyForQuery.
+    fn message(&mut self, tag: u8, body: &[u8], out: &mut Vec<u8>) -> Result<bool, ConnectError> {
+        match (&self.state, tag) {
+            (_, b'E') => return Err(ServerError::parse(body).into()),
+            (_, b'N') => {
+                if self.session.notices.len() < MAX_NOTICES {
+                    self.session.notices.push(ServerError::parse(body));
+                }
+            }
+            (State::Authenticating, b'R') => self.authentication(body, out)?,
+            // A server that knows only older minor versions or fewer options says so and goes on;
+            // 3.0 without options is the least that there is, so nothing changes.
+            (State::Authenticating, b'v') => {}
+            (State::Starting, b'S') => self.session.parameters.add(body)?,
+            (State::Starting, b'K') => {
+                let Some((pid, secret)) = body.split_first_chunk::<4>() else {
+                    return Err(ConnectError::Protocol("malformed BackendKeyData".into()));
+                };
+                let backend_pid = u32::from_be_bytes(*pid);
+                self.session.cancel = CancelKey {
+                    backend_pid,
+                    secret: secret.into(),
+                };
+            }
+            (State::Starting, b'Z') => return Ok(true),
+            _ => {
+                let tag = char::from(tag).escape_default();
+                let text = format!("unexpected message '{tag}' during start-up");
+                return Err(ConnectError::Protocol(text));
+            }
+        }
+        Ok(false)
+    }
+
+    fn authentication(&mut self, body: &[u8], out: &mut Vec<u8>) -> Result<(), ConnectError> {
+        let Purpose::Login(login) = &self.purpose else {
+            return Err(ConnectError::Protocol(
+                "an answer to a request to cancel".into(),
+            ));
+        };
+        let facts = TlsFacts {
+            in_use: self.tls_binding.is_some(),
+            server_end_point: self.tls_binding.as_ref().and_then(|hash| hash.as_deref()),
+        };
+        if self.auth.receive(body, login, &facts, out)? {
+            self.state = State::Starting;
+        }
+        Ok(())
+    }
+}
+
+/// Takes the first whole message of `bytes`: its tag and body.
+fn first_message(bytes: &[u8]) -> Result<Option<(u8, &[u8])>, ConnectError> {
+    let Some((header, rest)) = bytes.split_first_chunk::<5>() else {
+        // An unknown tag is refused at once: a peer of another protocol may never send five bytes.
+        return match bytes.first() {
+            Some(&tag) => known_tag(tag).map(|()| None),
+            None => Ok(None),
+        };
+    };
+    known_tag(header[0])?;
+    let length = u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize;
+    let Some(body_bytes) = length
+        .checked_sub(4)
+        .filter(|body| *body <= MAX_MESSAGE_BYTES)
+    else {
+        let text = format!("a message of {length} bytes during start-up");
+        return Err(ConnectError::Protocol(text));
+    };
+    Ok(rest.get(..body_bytes).map(|body| (header[0], body)))
+}
+
+fn known_tag(tag: u8) -> Result<(), ConnectError> {
+    if b"REvSKZN".contains(&tag) {
+        return Ok(());
+    }
+    let tag = char::from(tag).escape_default();
+    Err(ConnectError::Protocol(format!(
+        "expected authentication request, got '{tag}'"
+    )))
+}
+
+fn put_start_up(login: &Login, out: &mut Vec<u8>) -> Result<(), ConnectError> {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    out.extend_from_slice(&PROTOCOL_3_0.to_be_bytes());
+    let names = [
+        ("user", login.user.as_str()),
+        ("database", login.database.as_str()),
+    ];
+    let others = login
+        .parameters
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()));
+    for (name, value) in names.into_iter().chain(others) {
+        // An empty name would end the list early; a zero byte would forge a parameter.
+        if name.is_empty() || name.contains('\0') || value.contains('\0') {
+            return Err(ConnectError::ZeroByte(name.replace('\0', "\\0")));
+        }
+        for text in [name, value] {
+            out.extend_from_slice(text.as_bytes());
+            out.push(0);
+        }
+    }
+    out.push(0);
+    let length = (out.len() - start) as u32;
+    out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+    Ok(())
+}

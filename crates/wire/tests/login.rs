@@ -1,0 +1,280 @@
+//! The log-in on conversations recorded from PostgreSQL 15, cut in two at every byte, and on
+//! servers that misbehave.
+
+use prony_wire::Secret;
+use prony_wire::postgres::{
+    AuthMethods, ChannelBinding, ConnectError, Handshake, Login, ServerError, Session, Step, TlsUse,
+};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+const TRUST: &[u8] = include_bytes!("recorded/trust.bin");
+const NOTICE: &[u8] = include_bytes!("recorded/notice.bin");
+const CLEARTEXT: &[u8] = include_bytes!("recorded/cleartext.bin");
+const MD5: &[u8] = include_bytes!("recorded/md5.bin");
+const UNKNOWN_DATABASE: &[u8] = include_bytes!("recorded/unknown_database.bin");
+const REJECTED: &[u8] = include_bytes!("recorded/rejected.bin");
+const LATE_ERROR: &[u8] = include_bytes!("recorded/late_error.bin");
+
+fn login(user: &str) -> Login {
+    let mut login = Login::new(user, "postgres");
+    login
+        .parameters
+        .push(("application_name".into(), "prony".into()));
+    login.password = Some(Secret::new("secret"));
+    login
+}
+
+/// Feeds `pieces`; gives what was sent after the start-up message, and how it ended.
+fn replay(login: Login, pieces: &[&[u8]]) -> (Vec<u8>, Result<Option<Session>, ConnectError>) {
+    let mut handshake = Handshake::new(Arc::new(login), TlsUse::No);
+    let mut out = Vec::new();
+    assert!(matches!(handshake.start(&mut out), Ok(Step::NeedBytes)));
+    out.clear();
+    for (index, piece) in pieces.iter().enumerate() {
+        match handshake.receive(piece, &mut out) {
+            Ok(Step::NeedBytes) => {}
+            Ok(Step::StartTls) => panic!("TLS was not asked for"),
+            Ok(Step::Done(session)) => {
+                assert_eq!(index, pieces.len() - 1, "done before the end");
+                return (out, Ok(Some(session)));
+            }
+            Err(error) => return (out, Err(error)),
+        }
+    }
+    (out, Ok(None))
+}
+
+/// Every way to cut `bytes` in two, and byte by byte.
+fn cuts(bytes: &[u8]) -> Vec<Vec<&[u8]>> {
+    let mut cuts: Vec<Vec<&[u8]>> = (1..bytes.len())
+        .map(|at| vec![&bytes[..at], &bytes[at..]])
+        .collect();
+    cuts.push(vec![bytes]);
+    cuts.push(bytes.chunks(1).collect());
+    cuts
+}
+
+#[test]
+fn start_up_message_is_exact() {
+    let mut out = Vec::new();
+    Handshake::new(Arc::new(login("ann")), TlsUse::No)
+        .start(&mut out)
+        .unwrap();
+    assert_eq!(
+        out,
+        b"\0\0\0\x3b\0\x03\0\0user\0ann\0database\0postgres\0application_name\0prony\0\0"
+    );
+    assert_eq!(out.len(), 0x3b);
+}
+
+#[test]
+fn recorded_successes_at_every_cut() {
+    for (user, recording, answer) in [
+        ("postgres", TRUST, &b""[..]),
+        ("notice_user", NOTICE, b""),
+        ("clear_user", CLEARTEXT, b"p\0\0\0\x0bsecret\0"),
+    ] {
+        for pieces in cuts(recording) {
+            let (sent, ended) = replay(login(user), &pieces);
+            let session = ended.unwrap().expect("a session");
+            assert_eq!(sent, answer);
+            assert_eq!(session.parameters.get("in_hot_standby"), Some("off"));
+            assert!(
+                session
+                    .parameters
+                    .get("server_version")
+                    .unwrap()
+                    .starts_with("15.")
+            );
+            assert_eq!(session.parameters.get("session_authorization"), Some(user));
+            assert!(session.cancel.backend_pid > 0);
+            assert_eq!(session.cancel.secret.len(), 4);
+            assert!(session.leftover.is_empty());
+            assert_eq!(session.notices.len(), usize::from(user == "notice_user"));
+        }
+    }
+}
+
+#[test]
+fn recorded_md5_at_every_cut() {
+    let salt: [u8; 4] = MD5[9..13].try_into().unwrap();
+    let hash = postgres_protocol::authentication::md5_hash(b"md5_user", b"secret", salt);
+    for pieces in cuts(MD5) {
+        let (sent, ended) = replay(login("md5_user"), &pieces);
+        assert!(ended.unwrap().is_some());
+        assert_eq!(&sent[5..sent.len() - 1], hash.as_bytes());
+    }
+}
+
+#[test]
+fn recorded_refusals_at_every_cut() {
+    for (recording, code, words) in [
+        (
+            UNKNOWN_DATABASE,
+            "3D000",
+            "database \"nowhere\" does not exist",
+        ),
+        (REJECTED, "28000", "pg_hba.conf rejects connection"),
+        (LATE_ERROR, "58P01", "nonexistent"),
+    ] {
+        for pieces in cuts(recording) {
+            let (_, ended) = replay(login("postgres"), &pieces);
+            let error = ended.unwrap_err();
+            let error = error.server().expect("the server's own words");
+            assert_eq!(error.code(), code);
+            assert_eq!(error.severity, "FATAL");
+            assert!(error.message.contains(words), "{error}");
+        }
+    }
+}
+
+#[test]
+fn bytes_behind_the_log_in_are_kept() {
+    let mut bytes = TRUST.to_vec();
+    bytes.extend_from_slice(b"N\0\0\0\x04more");
+    let (_, ended) = replay(login("postgres"), &[&bytes]);
+    assert_eq!(ended.unwrap().unwrap().leftover, b"N\0\0\0\x04more");
+}
+
+#[test]
+fn a_missing_password_is_named() {
+    for password in [None, Some(Secret::new(""))] {
+        let mut login = login("md5_user");
+        login.password = password;
+        let (sent, ended) = replay(login, &[MD5]);
+        assert!(matches!(ended, Err(ConnectError::PasswordNeeded)));
+        assert!(sent.is_empty());
+    }
+}
+
+#[test]
+fn excluded_ways_get_no_password() {
+    let scram_only = AuthMethods::SCRAM_SHA_256;
+    for recording in [MD5, CLEARTEXT, TRUST] {
+        let mut login = self::login("x");
+        login.auth_methods = scram_only;
+        let (sent, ended) = replay(login, &[recording]);
+        assert!(
+            matches!(ended, Err(ConnectError::AuthExcluded(_))),
+            "{ended:?}"
+        );
+        assert!(sent.is_empty());
+
+        let mut login = self::login("x");
+        login.channel_binding = ChannelBinding::Require;
+        let (sent, ended) = replay(login, &[recording]);
+        assert!(
+            matches!(ended, Err(ConnectError::ChannelBinding(_))),
+            "{ended:?}"
+        );
+        assert!(sent.is_empty());
+    }
+}
+
+fn tls_replay(tls: TlsUse, input: &[u8]) -> Result<Step, ConnectError> {
+    let mut handshake = Handshake::new(Arc::new(login("x")), tls);
+    let mut out = Vec::new();
+    handshake.start(&mut out)?;
+    assert_eq!(out, b"\0\0\0\x08\x04\xd2\x16\x2f");
+    handshake.receive(input, &mut out)
+}
+
+#[test]
+fn the_answer_to_the_request_for_tls() {
+    assert!(matches!(tls_replay(TlsUse::Must, b"S"), Ok(Step::StartTls)));
+    assert!(matches!(tls_replay(TlsUse::Must, b""), Ok(Step::NeedBytes)));
+    assert!(matches!(
+        tls_replay(TlsUse::IfOffered, b"N"),
+        Ok(Step::NeedBytes)
+    ));
+    assert!(matches!(
+        tls_replay(TlsUse::Must, b"N"),
+        Err(ConnectError::TlsUnsupported)
+    ));
+    assert!(matches!(
+        tls_replay(TlsUse::Must, b"SR"),
+        Err(ConnectError::BytesBeforeTls)
+    ));
+    assert!(matches!(
+        tls_replay(TlsUse::IfOffered, REJECTED),
+        Err(ConnectError::TlsRequestFailed)
+    ));
+    assert!(matches!(
+        tls_replay(TlsUse::Must, b"H"),
+        Err(ConnectError::Protocol(_))
+    ));
+}
+
+#[test]
+fn servers_that_misbehave_are_refused() {
+    let cases: [(&[u8], &str); 9] = [
+        (b"HTTP/1.1 400 Bad Request", "got 'H'"),
+        (b"R\xff\xff\xff\xff", "4294967295 bytes"),
+        (b"R\0\0\0\x03", "3 bytes"),
+        (b"R\0\0\0\x06\0\0", "malformed"),
+        (b"R\0\0\0\x08\0\0\0\x07", "gss"),
+        (b"R\0\0\0\x08\0\0\0\x63", "unknown"),
+        (b"R\0\0\0\x0c\0\0\0\x0cv=AA", "out of turn"),
+        (b"S\0\0\0\x08a\0b\0", "unexpected"),
+        (b"R\0\0\0\x08\0\0\0\0S\0\0\0\x06ab", "ParameterStatus"),
+    ];
+    for (bytes, words) in cases {
+        let (_, ended) = replay(login("x"), &[bytes]);
+        let text = ended.expect_err(words).to_string();
+        assert!(text.contains(words), "{text}");
+    }
+}
+
+#[test]
+fn an_endless_start_up_is_cut_off() {
+    let mut handshake = Handshake::new(Arc::new(login("x")), TlsUse::No);
+    let mut out = Vec::new();
+    handshake.start(&mut out).unwrap();
+    handshake.receive(b"R\0\0\0\x08\0\0\0\0", &mut out).unwrap();
+    let one = b"S\0\0\0\x0caaa\0bbb\0".repeat(1000);
+    let ended = (0..1000).find_map(|_| handshake.receive(&one, &mut out).err());
+    assert!(ended.expect("an end").to_string().contains("no end"));
+}
+
+#[test]
+fn names_cannot_smuggle_parameters() {
+    let mut out = Vec::new();
+    let mut handshake = Handshake::new(Arc::new(login("x\0database\0y")), TlsUse::No);
+    assert!(matches!(
+        handshake.start(&mut out),
+        Err(ConnectError::ZeroByte(_))
+    ));
+}
+
+#[test]
+fn a_password_is_never_shown() {
+    let text = format!("{:?}", login("x"));
+    assert!(!text.contains("secret"), "{text}");
+}
+
+proptest! {
+    #[test]
+    fn hostile_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        let _ = replay(login("x"), &[&bytes]);
+        let _ = ServerError::parse(&bytes);
+        let _ = tls_replay(TlsUse::IfOffered, &bytes);
+    }
+
+    #[test]
+    fn damaged_recordings_never_panic(
+        which in 0..6_usize, at in 0..500_usize, with in any::<u8>(), cut in 0..500_usize,
+    ) {
+        let all = [TRUST, NOTICE, CLEARTEXT, MD5, UNKNOWN_DATABASE, REJECTED];
+        let mut bytes = all[which].to_vec();
+        let at = at % bytes.len();
+        bytes[at] = with;
+        let (first, second) = bytes.split_at(cut % bytes.len());
+        let mut handshake = Handshake::new(Arc::new(login("x")), TlsUse::No);
+        let mut out = Vec::new();
+        handshake.start(&mut out).unwrap();
+        if handshake.receive(first, &mut out).is_ok() {
+            let _ = handshake.receive(second, &mut out);
+        }
+    }
+}
