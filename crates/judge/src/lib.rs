@@ -1,1 +1,123 @@
-//! judge
+//! What a Run is worth.
+//!
+//! In: one finished [`Run`]. Out: its [`Check`]s: what stands against its figures, in words with
+//! figures and units, the worst first, each with what to do about it. What is in order is not
+//! mentioned. Must never: change a figure, or see the loop that made it.
+//!
+//! Each check is a function from a Run to what it found; `CHECKS` lists them all, and
+//! [`thresholds`] says where each begins.
+
+mod client;
+mod errors;
+mod length;
+mod littles_law;
+mod machine;
+mod rate;
+#[cfg(test)]
+mod sample;
+mod stamps;
+pub mod thresholds;
+mod words;
+mod workload;
+
+use prony_store::{Check, KindFigures, Run, Severity};
+
+/// One check: what it found, or nothing.
+type Checker = fn(&Run) -> Option<Check>;
+
+/// All checks. Among those of one severity this order stays.
+const CHECKS: [Checker; 19] = [
+    errors::nothing_committed,
+    littles_law::check,
+    errors::errors,
+    rate::achieved,
+    rate::never_started,
+    length::partial,
+    length::short,
+    errors::outage,
+    errors::users_ended,
+    client::limit,
+    client::run_queue,
+    client::wait,
+    client::debug_build,
+    stamps::bad_stamps,
+    stamps::clock_steps,
+    machine::steal,
+    workload::branch_contention,
+    machine::one_host,
+    stamps::no_split,
+];
+
+/// Judges one run: what stands against its figures, the worst first; empty where nothing does.
+pub fn judge(run: &Run) -> Vec<Check> {
+    let mut found: Vec<Check> = CHECKS.iter().filter_map(|check| check(run)).collect();
+    found.sort_by_key(|check| std::cmp::Reverse(check.severity));
+    found
+}
+
+/// The worst severity among the checks; `None` where nothing was found.
+pub fn worst(checks: &[Check]) -> Option<Severity> {
+    checks.iter().map(|check| check.severity).max()
+}
+
+fn found(
+    id: &str,
+    severity: Severity,
+    finding: impl Into<String>,
+    advice: impl Into<String>,
+) -> Option<Check> {
+    Some(Check {
+        id: id.to_owned(),
+        severity,
+        finding: finding.into(),
+        advice: advice.into(),
+    })
+}
+
+/// The figures of all kinds together; absent in a run that measured nothing.
+fn all(run: &Run) -> Option<&KindFigures> {
+    run.measured.kinds.iter().find(|kind| kind.kind == "all")
+}
+
+/// Transactions that ended: committed, rolled back by intent, or failed.
+fn ended(kind: &KindFigures) -> u64 {
+    kind.committed + kind.rolled_back + kind.failed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::healthy;
+
+    #[test]
+    fn a_healthy_run_has_nothing_against_it() {
+        assert_eq!(judge(&healthy()), []);
+        assert_eq!(worst(&[]), None);
+    }
+
+    #[test]
+    fn the_worst_comes_first() {
+        let mut run = healthy();
+        run.server.address = "unix:/run/x/.s.PGSQL.5432".to_owned();
+        run.client.steal = 0.02;
+        run.measured.kinds[0].busy_s *= 0.9;
+        let checks = judge(&run);
+        let ids: Vec<&str> = checks.iter().map(|check| check.id.as_str()).collect();
+        assert_eq!(ids, ["littles-law", "steal", "one-host"]);
+        assert_eq!(worst(&checks), Some(Severity::Invalid));
+    }
+
+    #[test]
+    fn a_run_that_measured_nothing_is_judged_too() {
+        let mut run = healthy();
+        run.measured = prony_store::Figures::default();
+        run.client = prony_store::Client::default();
+        run.timing = prony_store::Timing::default();
+        let checks = judge(&run);
+        assert_eq!(checks[0].id, "nothing-committed");
+        for check in checks {
+            let text = check.finding + &check.advice;
+            assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+        }
+    }
+}

@@ -28,6 +28,37 @@ pub enum ErrorClass {
     Other,
 }
 
+impl ErrorClass {
+    /// Every class.
+    pub const ALL: [ErrorClass; 7] = [
+        ErrorClass::Serialization,
+        ErrorClass::Deadlock,
+        ErrorClass::Timeout,
+        ErrorClass::LostConnection,
+        ErrorClass::AmbiguousCommit,
+        ErrorClass::Protocol,
+        ErrorClass::Other,
+    ];
+
+    /// Its name in documents and reports, such as `lost connection`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ErrorClass::Serialization => "serialization",
+            ErrorClass::Deadlock => "deadlock",
+            ErrorClass::Timeout => "timeout",
+            ErrorClass::LostConnection => "lost connection",
+            ErrorClass::AmbiguousCommit => "ambiguous commit",
+            ErrorClass::Protocol => "protocol",
+            ErrorClass::Other => "other",
+        }
+    }
+
+    /// The class of that name.
+    pub fn from_name(name: &str) -> Option<ErrorClass> {
+        Self::ALL.into_iter().find(|class| class.name() == name)
+    }
+}
+
 /// How a transaction ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {

@@ -2,7 +2,10 @@
 //!
 //! In: nothing. Out: plain data. Must never: hold a password in a field that is serialized.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 /// Everything that a run is asked to do.
@@ -17,13 +20,23 @@ pub struct Plan {
 }
 
 /// Which server to load.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub enum ServerPlan {
     /// A URI or conninfo string; empty means what the customary environment says (PGHOST...).
     /// May contain a password: it is never stored as it stands (see `server::redact`).
     Url(String),
     /// A throw-away server of Prony's own.
     Embedded,
+}
+
+impl fmt::Debug for ServerPlan {
+    /// Without the URL: it may contain a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Url(_) => "Url(hidden)",
+            Self::Embedded => "Embedded",
+        })
+    }
 }
 
 /// Which workload, at which scale, with which options of its own.
@@ -83,7 +96,8 @@ pub enum Pace {
 }
 
 /// Gaps between scheduled starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Arrival {
     /// Exponential gaps: independent users.
     Poisson,
@@ -96,12 +110,13 @@ pub enum Arrival {
 pub enum Stop {
     /// After this time, counted from the end of the warm-up.
     After(Duration),
-    /// After this many transactions of each client.
+    /// After this many transactions of each client, counted from the end of the warm-up.
     Transactions(u64),
 }
 
 /// How statements are sent to the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum QueryMode {
     /// Text with the values in it.
     Simple,
@@ -112,7 +127,8 @@ pub enum QueryMode {
 }
 
 /// Which I/O engine drives the sockets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum IoEngine {
     /// io_uring where a probe finds it usable, else epoll.
     Auto,

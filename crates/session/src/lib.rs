@@ -3,9 +3,15 @@
 //! In: what a user's code asks of its [`Db`]. Out: a small record a connection that the worker
 //! reads. Must never: know a workload, or a socket.
 
+pub mod conn;
+pub mod db;
+pub mod desk;
+pub mod error;
 pub mod program;
 
+pub use conn::{Ask, Conn};
+pub use db::{Db, Rows};
+pub use desk::{Desk, Rules};
+pub use error::DbError;
 pub use program::{Ended, Program, User, UserId};
-
-/// The handle that a virtual user's code awaits.
-pub struct Db {}
+pub use prony_measure::{ErrorClass, Kind, Outcome, Parts, Sample};

@@ -4,8 +4,12 @@
 //! Must never: open a socket or read a clock. One folder a protocol.
 
 pub mod channel;
+pub mod exchange;
 pub mod postgres;
 pub mod secret;
+pub mod statement;
 
 pub use channel::Channel;
+pub use exchange::Exchange;
 pub use secret::Secret;
+pub use statement::{Effect, QueryMode, Statement, Statements, Value};

@@ -1,1 +1,22 @@
-//! workload
+//! What a virtual user does, and on which data: schema, loader, program and checks of each workload.
+//!
+//! In: a plan's workload and scale, a control connection. Out: loaded tables, findings about them,
+//! the program of a virtual user. Must never: see a socket of the load, or measure time of it.
+
+pub mod copy;
+pub mod error;
+pub mod progress;
+pub mod random;
+pub mod registry;
+pub mod tpcb;
+pub mod workload;
+
+mod sql;
+mod stop;
+
+pub use error::Error;
+pub use progress::{Phase, Progress, Step};
+pub use registry::{find, list, option_problems};
+pub use workload::{
+    CheckReport, Finding, LoadReport, LoadRequest, Loaded, State, TableFacts, Workload,
+};

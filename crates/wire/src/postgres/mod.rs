@@ -1,9 +1,13 @@
 //! PostgreSQL, protocol version 3.0.
+//!
+//! In: bytes of a server, statements. Out: replies, bytes for a server. Must never: do I/O.
 
 mod auth;
+pub mod codec;
 pub mod connector;
 pub mod error;
 pub mod handshake;
+pub mod reply;
 mod scram;
 pub mod session;
 

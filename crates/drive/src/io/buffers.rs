@@ -1,0 +1,110 @@
+//! Receive buffers that the kernel picks from by itself.
+//!
+//! In: nothing. Out: the bytes of a buffer that the kernel filled, until it is given back. Must
+//! never: be freed while a ring may still write to it; the ring is stopped first (see `ring`).
+//! Source: io_uring_register_buf_ring(3).
+
+use io_uring::types::BufRingEntry;
+use std::io;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+/// Bytes of one buffer. A larger reply takes several.
+const BUFFER_BYTES: usize = 4096;
+
+/// A ring of buffers, all of one size.
+pub struct Buffers {
+    entries: Mapping,
+    memory: Mapping,
+    count: u16,
+    tail: u16,
+}
+
+impl Buffers {
+    /// Maps `count` buffers, a power of two, and fills the ring with them.
+    pub fn new(count: u16) -> io::Result<Self> {
+        let entries = Mapping::new(usize::from(count) * size_of::<BufRingEntry>())?;
+        let memory = Mapping::new(usize::from(count) * BUFFER_BYTES)?;
+        let mut buffers = Buffers {
+            entries,
+            memory,
+            count,
+            tail: 0,
+        };
+        for id in 0..count {
+            buffers.give_back(id);
+        }
+        buffers.publish();
+        Ok(buffers)
+    }
+
+    /// Where the ring stands, for its registration.
+    pub fn address(&self) -> u64 {
+        self.entries.at.as_ptr() as u64
+    }
+
+    /// How many buffers there are.
+    pub fn count(&self) -> u16 {
+        self.count
+    }
+
+    /// The bytes of a buffer that the kernel filled and that was not given back yet.
+    pub fn bytes(&self, id: u16, length: usize) -> &[u8] {
+        debug_assert!(id < self.count && length <= BUFFER_BYTES);
+        let length = length.min(BUFFER_BYTES);
+        let at = usize::from(id % self.count) * BUFFER_BYTES;
+        // SAFETY: the buffer lies within the mapping, and the kernel leaves it alone until it is
+        // given back and published.
+        unsafe { std::slice::from_raw_parts(self.memory.at.as_ptr().add(at), length) }
+    }
+
+    /// Gives a buffer back; the kernel sees it with the next [`Buffers::publish`].
+    pub fn give_back(&mut self, id: u16) {
+        let place = usize::from(self.tail & (self.count - 1));
+        let memory = self.memory.at.as_ptr() as u64 + u64::from(id) * BUFFER_BYTES as u64;
+        let base = self.entries.at.as_ptr().cast::<BufRingEntry>();
+        // SAFETY: `place` is below `count`, and the kernel reads an entry only below the published
+        // tail. The entry's last field is the tail in the first entry: it is not touched here.
+        let entry = unsafe { &mut *base.add(place) };
+        entry.set_addr(memory);
+        entry.set_len(BUFFER_BYTES as u32);
+        entry.set_bid(id);
+        self.tail = self.tail.wrapping_add(1);
+    }
+
+    /// Shows the kernel what was given back.
+    pub fn publish(&mut self) {
+        let base = self.entries.at.as_ptr().cast::<BufRingEntry>();
+        // SAFETY: `base` is the first entry of the ring; its tail is aligned for 16 bits, and both
+        // sides access it atomically.
+        let tail = unsafe { &*BufRingEntry::tail(base).cast::<AtomicU16>() };
+        tail.store(self.tail, Ordering::Release);
+    }
+}
+
+/// Anonymous memory, page-aligned as the kernel wants it.
+struct Mapping {
+    at: NonNull<u8>,
+    length: usize,
+}
+
+impl Mapping {
+    fn new(length: usize) -> io::Result<Self> {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a fresh anonymous mapping touches no memory of ours.
+        let at = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, -1, 0) };
+        if at == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let at = NonNull::new(at.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Mapping { at, length })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours, and nothing points into it any more.
+        unsafe { libc::munmap(self.at.as_ptr().cast(), self.length) };
+    }
+}

@@ -1,0 +1,447 @@
+//! The io_uring engine: all sends of a turn in one submission, multishot receive with stamps.
+//!
+//! In: bytes to send. Out: events. Must never: free what the kernel may still read or write; every
+//! buffer it sees belongs to this engine, and its `drop` stops the ring before the buffers go.
+//!
+//! A turn is one system call. Each send wakes a server process, and each wake-up may take the CPU
+//! from us: thirty sends in one call cost one such loss instead of thirty.
+
+use super::buffers::Buffers;
+use super::socket::{self, AskStamp, CONTROL_BYTES, RawAddress};
+use super::{Event, Io, Received, Sent, Slot, What};
+use crate::clock::Clock;
+use io_uring::types::{CancelBuilder, Fd, SubmitArgs, Timespec};
+use io_uring::{IoUring, cqueue, opcode, squeue};
+use prony_server::Address;
+use std::io;
+use std::mem::zeroed;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+const SUBMISSIONS: u32 = 1024;
+const BUFFER_GROUP: u16 = 0;
+/// A request up to this size always fits into an empty socket buffer, so that its completion need
+/// not be awaited before the next request is written.
+const SMALL_BYTES: usize = 16 * 1024;
+/// Header that a multishot recvmsg puts in front: four 32-bit numbers.
+const HEADER_BYTES: usize = 16;
+
+/// What a completion belongs to; part of its user data.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Op {
+    Receive = 1,
+    Send = 2,
+    Connect = 3,
+}
+
+/// The io_uring engine.
+pub struct Ring {
+    ring: IoUring,
+    clock: Clock,
+    buffers: Buffers,
+    /// A buffer that was fetched and is given back with the next call.
+    held: Option<u16>,
+    slots: Vec<Connection>,
+    /// Slots whose sends are queued and not submitted.
+    queued: Vec<Slot>,
+    /// What every receive asks for: no name, and room for stamps.
+    receive_header: Box<libc::msghdr>,
+    stamped_send: Box<StampedSend>,
+}
+
+/// One connection of the engine.
+#[derive(Default)]
+struct Connection {
+    socket: Option<OwnedFd>,
+    generation: u32,
+    connecting: Option<Box<RawAddress>>,
+    out: Vec<u8>,
+    /// A large send is not completed yet: `out` must not be touched.
+    sending: bool,
+    /// What to send after it.
+    next: Vec<u8>,
+    sent: Sent,
+}
+
+/// A send with a control message. The kernel copies it while it submits, so one serves all.
+struct StampedSend {
+    header: libc::msghdr,
+    vector: libc::iovec,
+    ask: AskStamp,
+}
+
+/// Whether this process may use io_uring with all that the engine needs, else why not.
+///
+/// # Errors
+/// The reason, in words.
+pub fn probe() -> Result<(), String> {
+    Ring::new(1)
+        .map(drop)
+        .map_err(|error| match error.raw_os_error() {
+            Some(libc::EPERM | libc::EACCES) => {
+                "io_uring is forbidden here (containers often do)".to_owned()
+            }
+            Some(libc::ENOSYS) => "this kernel has no io_uring".to_owned(),
+            Some(libc::EINVAL) => {
+                "this kernel's io_uring is too old (6.1 or newer is needed)".to_owned()
+            }
+            _ => format!("io_uring cannot be used: {error}"),
+        })
+}
+
+impl Ring {
+    /// An engine for this many connections. It must stay on the thread that made it.
+    ///
+    /// # Errors
+    /// When the kernel refuses any of what is needed.
+    pub fn new(connections: usize) -> io::Result<Self> {
+        // A turn can complete a receive and, for large requests, a send of each connection.
+        let completions = (connections as u32 * 2).next_power_of_two().max(4096);
+        let ring = IoUring::builder()
+            .setup_single_issuer()
+            .setup_defer_taskrun()
+            .setup_submit_all()
+            .setup_clamp()
+            .setup_cqsize(completions)
+            .build(SUBMISSIONS)?;
+        let buffers = Buffers::new(connections.next_power_of_two().clamp(16, 1024) as u16)?;
+        // SAFETY: the ring of buffers lives as long as the engine, whose `drop` stops the ring
+        // before it unmaps them.
+        unsafe {
+            ring.submitter().register_buf_ring_with_flags(
+                buffers.address(),
+                buffers.count(),
+                BUFFER_GROUP,
+                0,
+            )?;
+        }
+        let mut slots = Vec::new();
+        slots.resize_with(connections, Connection::default);
+        // SAFETY: all-zero bytes are a valid `msghdr` and `iovec`.
+        let (mut receive_header, header, vector) =
+            unsafe { (Box::new(zeroed::<libc::msghdr>()), zeroed(), zeroed()) };
+        receive_header.msg_controllen = CONTROL_BYTES;
+        let ask = AskStamp::request();
+        Ok(Ring {
+            ring,
+            clock: Clock::System,
+            buffers,
+            held: None,
+            slots,
+            queued: Vec::with_capacity(connections),
+            receive_header,
+            stamped_send: Box::new(StampedSend {
+                header,
+                vector,
+                ask,
+            }),
+        })
+    }
+
+    fn tag(&self, op: Op, slot: Slot) -> u64 {
+        let generation = self.slots[slot as usize].generation & 0xff_ffff;
+        (op as u64) << 56 | u64::from(generation) << 32 | u64::from(slot)
+    }
+
+    fn fd(&self, slot: Slot) -> Option<RawFd> {
+        self.slots[slot as usize]
+            .socket
+            .as_ref()
+            .map(AsRawFd::as_raw_fd)
+    }
+
+    /// Puts an entry into the submission queue, submitting what is there if it is full.
+    fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
+        loop {
+            // SAFETY: every entry made here points only to memory of this engine that stays in
+            // place until the entry's completion: `out` of a connection, a boxed address or header.
+            if unsafe { self.ring.submission().push(entry) }.is_ok() {
+                return Ok(());
+            }
+            self.note_submission();
+            self.ring.submit()?;
+        }
+    }
+
+    /// Notes for the queued sends when they leave: now, in this order.
+    fn note_submission(&mut self) {
+        let before_ns = self.clock.now_ns();
+        for (place, slot) in (0..).zip(self.queued.drain(..)) {
+            self.slots[slot as usize].sent = Sent { before_ns, place };
+        }
+    }
+
+    fn arm_receive(&mut self, slot: Slot) -> io::Result<()> {
+        let Some(fd) = self.fd(slot) else {
+            return Ok(());
+        };
+        let header = &raw const *self.receive_header;
+        let entry = opcode::RecvMsgMulti::new(Fd(fd), header, BUFFER_GROUP)
+            .build()
+            .user_data(self.tag(Op::Receive, slot));
+        self.push(&entry)
+    }
+
+    fn push_send(&mut self, slot: Slot, stamp: bool) -> io::Result<()> {
+        let Some(fd) = self.fd(slot) else {
+            return Ok(());
+        };
+        let tag = self.tag(Op::Send, slot);
+        let connection = &mut self.slots[slot as usize];
+        connection.sending = connection.out.len() > SMALL_BYTES;
+        let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
+        let (at, length) = (connection.out.as_mut_ptr(), connection.out.len());
+        let entry = if stamp {
+            let send = &mut *self.stamped_send;
+            send.vector.iov_base = at.cast();
+            send.vector.iov_len = length;
+            send.header.msg_iov = &raw mut send.vector;
+            send.header.msg_iovlen = 1;
+            send.header.msg_control = (&raw mut send.ask).cast();
+            send.header.msg_controllen = size_of::<AskStamp>();
+            opcode::SendMsg::new(Fd(fd), &raw const send.header)
+                .flags(flags as u32)
+                .build()
+        } else {
+            opcode::Send::new(Fd(fd), at, length as u32)
+                .flags(flags)
+                .build()
+        };
+        let quiet = if self.slots[slot as usize].sending {
+            squeue::Flags::empty()
+        } else {
+            squeue::Flags::SKIP_SUCCESS
+        };
+        self.push(&entry.flags(quiet).user_data(tag))?;
+        self.queued.push(slot);
+        if stamp {
+            // One header serves all: it must be with the kernel before it is used again.
+            self.note_submission();
+            self.ring.submit()?;
+        }
+        Ok(())
+    }
+
+    fn completed(&mut self, entry: &cqueue::Entry) -> io::Result<Option<Event>> {
+        let tag = entry.user_data();
+        let slot = tag as u32;
+        let generation = (tag >> 32) as u32 & 0xff_ffff;
+        let result = entry.result();
+        let buffer = cqueue::buffer_select(entry.flags());
+        let current = &self.slots[slot as usize];
+        if generation != current.generation & 0xff_ffff || current.socket.is_none() {
+            if let Some(buffer) = buffer {
+                self.buffers.give_back(buffer);
+            }
+            return Ok(None);
+        }
+        let event = |what| {
+            Some(Event {
+                slot,
+                generation,
+                what,
+            })
+        };
+        if tag >> 56 == Op::Receive as u64 {
+            return self.received(slot, generation, entry, buffer);
+        }
+        if tag >> 56 == Op::Connect as u64 {
+            self.slots[slot as usize].connecting = None;
+            if result < 0 {
+                return Ok(event(What::Closed(-result)));
+            }
+            self.arm_receive(slot)?;
+            return Ok(event(What::Opened));
+        }
+        // A send: heard of only if it was large, or failed.
+        if result < 0 {
+            return Ok(event(What::Closed(-result)));
+        }
+        let connection = &mut self.slots[slot as usize];
+        connection.sending = false;
+        if !connection.next.is_empty() {
+            std::mem::swap(&mut connection.out, &mut connection.next);
+            connection.next.clear();
+            self.push_send(slot, false)?;
+        }
+        Ok(None)
+    }
+
+    fn received(
+        &mut self,
+        slot: Slot,
+        generation: u32,
+        entry: &cqueue::Entry,
+        buffer: Option<u16>,
+    ) -> io::Result<Option<Event>> {
+        let result = entry.result();
+        // The kernel ran out of buffers, or ended the multishot for reasons of its own.
+        if !cqueue::more(entry.flags()) && (result > 0 || result == -libc::ENOBUFS) {
+            self.arm_receive(slot)?;
+        }
+        let what = match buffer {
+            Some(buffer) if result >= 0 => What::Readable {
+                buffer,
+                length: result as u32,
+            },
+            _ if result == -libc::ENOBUFS => return Ok(None),
+            Some(buffer) => {
+                self.buffers.give_back(buffer);
+                What::Closed(-result)
+            }
+            None => What::Closed(-result.min(0)),
+        };
+        Ok(Some(Event {
+            slot,
+            generation,
+            what,
+        }))
+    }
+
+    fn release(&mut self) {
+        if let Some(buffer) = self.held.take() {
+            self.buffers.give_back(buffer);
+        }
+    }
+}
+
+impl Io for Ring {
+    fn name(&self) -> &'static str {
+        "ring"
+    }
+
+    fn clock(&self) -> Clock {
+        self.clock.clone()
+    }
+
+    fn open(&mut self, slot: Slot, address: &Address) -> io::Result<()> {
+        let raw = Box::new(RawAddress::new(address)?);
+        // A blocking socket: the ring itself never waits, and waits for us where that is needed.
+        let socket = socket::new(address, false)?;
+        let entry = opcode::Connect::new(Fd(socket.as_raw_fd()), raw.as_ptr(), raw.length).build();
+        let connection = &mut self.slots[slot as usize];
+        connection.generation = connection.generation.wrapping_add(1);
+        connection.socket = Some(socket);
+        connection.connecting = Some(raw);
+        connection.sending = false;
+        connection.next.clear();
+        let tag = self.tag(Op::Connect, slot);
+        self.push(&entry.user_data(tag))
+    }
+
+    fn close(&mut self, slot: Slot, farewell: &[u8]) {
+        // The number of the descriptor may be given to the next socket at once: what is queued for
+        // it must be with the kernel before.
+        if !self.ring.submission().is_empty() {
+            self.note_submission();
+            let _ = self.ring.submit();
+        }
+        let connection = &mut self.slots[slot as usize];
+        let Some(fd) = connection.socket.take() else {
+            return;
+        };
+        if !farewell.is_empty() && !connection.sending {
+            socket::send_now(fd.as_raw_fd(), farewell);
+        }
+        if connection.sending {
+            // The kernel may still read these bytes: they are given up, not reused.
+            std::mem::forget(std::mem::take(&mut connection.out));
+        }
+        if let Some(address) = connection.connecting.take() {
+            // The same for an address that is being connected to.
+            Box::leak(address);
+        }
+        // Ends the armed receive, which holds the socket open beyond its descriptor.
+        // SAFETY: the descriptor is open.
+        unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_RDWR) };
+    }
+
+    fn send(&mut self, slot: Slot, bytes: &[u8], stamp: bool) {
+        let connection = &mut self.slots[slot as usize];
+        if connection.sending {
+            connection.next.extend_from_slice(bytes);
+            return;
+        }
+        connection.out.clear();
+        connection.out.extend_from_slice(bytes);
+        // A failed submission shows itself again, and is reported, in the turn.
+        let _ = self.push_send(slot, stamp);
+    }
+
+    fn sent(&self, slot: Slot) -> Sent {
+        self.slots[slot as usize].sent
+    }
+
+    fn transmit_stamp_ns(&mut self, slot: Slot) -> Option<u64> {
+        socket::transmit_stamp_ns(self.fd(slot)?)
+    }
+
+    fn turn(&mut self, until_ns: u64, events: &mut Vec<Event>) -> io::Result<()> {
+        self.release();
+        self.buffers.publish();
+        self.note_submission();
+        let wait_ns = until_ns.saturating_sub(self.clock.now_ns());
+        let timeout = Timespec::new()
+            .sec(wait_ns / 1_000_000_000)
+            .nsec((wait_ns % 1_000_000_000) as u32);
+        let arguments = SubmitArgs::new().timespec(&timeout);
+        match self.ring.submitter().submit_with_args(1, &arguments) {
+            Ok(_) => {}
+            Err(error) => match error.raw_os_error() {
+                // The time is up, a signal came, or completions have to be fetched first.
+                Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => {}
+                _ => return Err(error),
+            },
+        }
+        // Entries are taken one by one: handling one may need the queues.
+        while let Some(entry) = { self.ring.completion().next() } {
+            if let Some(event) = self.completed(&entry)? {
+                events.push(event);
+            }
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, event: Event) -> Option<Received<'_>> {
+        self.release();
+        let What::Readable { buffer, length } = event.what else {
+            return None;
+        };
+        self.held = Some(buffer);
+        let current = &self.slots[event.slot as usize];
+        if event.generation != current.generation & 0xff_ffff || current.socket.is_none() {
+            return None;
+        }
+        let bytes = self.buffers.bytes(buffer, length as usize);
+        let header = bytes.first_chunk::<HEADER_BYTES>()?;
+        let number = |at: usize| {
+            u32::from_ne_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+        };
+        let control = (number(4) as usize).min(CONTROL_BYTES);
+        let payload = bytes.get(HEADER_BYTES + CONTROL_BYTES..)?;
+        let payload = payload.get(..number(8) as usize).unwrap_or(payload);
+        let control = bytes.get(HEADER_BYTES..HEADER_BYTES + control)?;
+        Some(Received {
+            bytes: payload,
+            stamp_ns: socket::stamp_ns(control),
+            closed: payload.is_empty().then_some(0),
+        })
+    }
+}
+
+impl Drop for Ring {
+    /// Stops the ring before anything that it may still use is freed.
+    fn drop(&mut self) {
+        for slot in 0..self.slots.len() {
+            self.close(slot as Slot, &[]);
+        }
+        let _ = self.ring.submit();
+        let patience = Timespec::new().sec(1);
+        let all = CancelBuilder::any();
+        // Nothing to cancel is the usual answer.
+        let _ = self
+            .ring
+            .submitter()
+            .register_sync_cancel(Some(patience), all);
+        let _ = self.ring.submitter().unregister_buf_ring(BUFFER_GROUP);
+    }
+}

@@ -1,0 +1,248 @@
+//! Sockets, their options and the stamps that come with their bytes.
+//!
+//! In: addresses. Out: file descriptors; stamps out of control messages. Must never: block.
+//! Source: Linux documentation, networking/timestamping.
+
+use prony_server::Address;
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+
+/// Room for the control message with three stamps that SO_TIMESTAMPING brings: a header of 16 bytes
+/// and three `timespec`.
+pub const CONTROL_BYTES: usize = 64;
+
+/// An address as the kernel reads it.
+pub struct RawAddress {
+    /// The bytes.
+    pub storage: libc::sockaddr_storage,
+    /// How many of them count.
+    pub length: libc::socklen_t,
+}
+
+impl RawAddress {
+    /// The address, or an error if a socket's path is too long.
+    pub fn new(address: &Address) -> io::Result<Self> {
+        // SAFETY: all-zero bytes are a valid `sockaddr_storage`.
+        let mut storage: libc::sockaddr_storage = unsafe { zeroed() };
+        let into = (&raw mut storage).cast::<u8>();
+        let length = match address {
+            Address::Unix(path) => {
+                let bytes = path.as_os_str().as_bytes();
+                // SAFETY: all-zero bytes are a valid `sockaddr_un`.
+                let mut raw: libc::sockaddr_un = unsafe { zeroed() };
+                raw.sun_family = libc::AF_UNIX as libc::sa_family_t;
+                if bytes.len() >= raw.sun_path.len() {
+                    return Err(io::Error::new(
+                        io::ErrorKind::InvalidInput,
+                        format!("socket path {} is too long", path.display()),
+                    ));
+                }
+                for (to, from) in raw.sun_path.iter_mut().zip(bytes) {
+                    *to = *from as libc::c_char;
+                }
+                // SAFETY: `sockaddr_storage` is large enough for any address.
+                unsafe { into.cast::<libc::sockaddr_un>().write(raw) };
+                size_of::<libc::sockaddr_un>()
+            }
+            Address::Tcp(std::net::SocketAddr::V4(v4)) => {
+                let raw = libc::sockaddr_in {
+                    sin_family: libc::AF_INET as libc::sa_family_t,
+                    sin_port: v4.port().to_be(),
+                    sin_addr: libc::in_addr {
+                        s_addr: u32::from_ne_bytes(v4.ip().octets()),
+                    },
+                    sin_zero: [0; 8],
+                };
+                // SAFETY: as above.
+                unsafe { into.cast::<libc::sockaddr_in>().write(raw) };
+                size_of::<libc::sockaddr_in>()
+            }
+            Address::Tcp(std::net::SocketAddr::V6(v6)) => {
+                let raw = libc::sockaddr_in6 {
+                    sin6_family: libc::AF_INET6 as libc::sa_family_t,
+                    sin6_port: v6.port().to_be(),
+                    sin6_flowinfo: v6.flowinfo(),
+                    sin6_addr: libc::in6_addr {
+                        s6_addr: v6.ip().octets(),
+                    },
+                    sin6_scope_id: v6.scope_id(),
+                };
+                // SAFETY: as above.
+                unsafe { into.cast::<libc::sockaddr_in6>().write(raw) };
+                size_of::<libc::sockaddr_in6>()
+            }
+        };
+        Ok(RawAddress {
+            storage,
+            length: length as libc::socklen_t,
+        })
+    }
+
+    /// Pointer for a system call.
+    pub fn as_ptr(&self) -> *const libc::sockaddr {
+        (&raw const self.storage).cast()
+    }
+}
+
+/// Makes a socket for this address, with stamps asked for and without Nagle's delay over TCP.
+pub fn new(address: &Address, nonblocking: bool) -> io::Result<OwnedFd> {
+    let family = match address {
+        Address::Unix(_) => libc::AF_UNIX,
+        Address::Tcp(a) if a.is_ipv4() => libc::AF_INET,
+        Address::Tcp(_) => libc::AF_INET6,
+    };
+    let flags = if nonblocking { libc::SOCK_NONBLOCK } else { 0 };
+    // SAFETY: no pointers are involved.
+    let fd = unsafe { libc::socket(family, libc::SOCK_STREAM | libc::SOCK_CLOEXEC | flags, 0) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is fresh and nobody else's.
+    let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+    if family != libc::AF_UNIX {
+        set(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
+        // Transmit stamps are asked for one by one, in a control message; without these flags they
+        // would not be reported. OPT_TSONLY: do not send the bytes back with them.
+        let stamps = libc::SOF_TIMESTAMPING_RX_SOFTWARE
+            | libc::SOF_TIMESTAMPING_SOFTWARE
+            | libc::SOF_TIMESTAMPING_OPT_TSONLY;
+        // A kernel without stamps is no error: their absence is noticed and reported.
+        let _ = set(
+            fd.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_TIMESTAMPING,
+            stamps as libc::c_int,
+        );
+    }
+    Ok(fd)
+}
+
+fn set(fd: RawFd, level: i32, option: i32, value: libc::c_int) -> io::Result<()> {
+    let size = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: the pointer and the size describe `value`.
+    let done = unsafe { libc::setsockopt(fd, level, option, (&raw const value).cast(), size) };
+    if done < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// The error that a socket has met, 0 for none.
+pub fn pending_error(fd: RawFd) -> i32 {
+    let mut error: libc::c_int = 0;
+    let mut size = size_of::<libc::c_int>() as libc::socklen_t;
+    // SAFETY: the pointers and the size describe `error`.
+    unsafe {
+        libc::getsockopt(
+            fd,
+            libc::SOL_SOCKET,
+            libc::SO_ERROR,
+            (&raw mut error).cast(),
+            &raw mut size,
+        )
+    };
+    error
+}
+
+/// Sends what fits without waiting; for farewells.
+pub fn send_now(fd: RawFd, bytes: &[u8]) -> isize {
+    let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+    // SAFETY: the pointer and the length describe `bytes`.
+    unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), flags) }
+}
+
+/// The software stamp in control messages, nanoseconds of CLOCK_REALTIME; `None` if there is none.
+pub fn stamp_ns(mut control: &[u8]) -> Option<u64> {
+    const HEADER: usize = size_of::<libc::cmsghdr>();
+    while control.len() >= HEADER {
+        // SAFETY: the length was checked; the read need not be aligned.
+        let header: libc::cmsghdr =
+            unsafe { control.as_ptr().cast::<libc::cmsghdr>().read_unaligned() };
+        let length = header.cmsg_len;
+        if length < HEADER || length > control.len() {
+            return None;
+        }
+        let stamps =
+            header.cmsg_level == libc::SOL_SOCKET && header.cmsg_type == libc::SCM_TIMESTAMPING;
+        if stamps && length >= HEADER + size_of::<libc::timespec>() {
+            let at = control[HEADER..].as_ptr().cast::<libc::timespec>();
+            // SAFETY: as above. The first of the three is the software stamp.
+            let time = unsafe { at.read_unaligned() };
+            let ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
+            return (ns > 0).then_some(ns);
+        }
+        control = &control[length
+            .next_multiple_of(size_of::<usize>())
+            .min(control.len())..];
+    }
+    None
+}
+
+/// A control message that asks for the transmit stamp of the bytes it goes with.
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+pub struct AskStamp {
+    header: libc::cmsghdr,
+    flags: u32,
+    padding: u32,
+}
+
+impl AskStamp {
+    /// The message.
+    pub fn request() -> Self {
+        AskStamp {
+            header: libc::cmsghdr {
+                cmsg_len: size_of::<libc::cmsghdr>() + size_of::<u32>(),
+                cmsg_level: libc::SOL_SOCKET,
+                cmsg_type: libc::SO_TIMESTAMPING,
+            },
+            flags: libc::SOF_TIMESTAMPING_TX_SOFTWARE,
+            padding: 0,
+        }
+    }
+}
+
+/// Fetches a transmit stamp from the socket's error queue, nanoseconds of CLOCK_REALTIME.
+pub fn transmit_stamp_ns(fd: RawFd) -> Option<u64> {
+    let mut control = [0u64; 32];
+    let mut newest = None;
+    loop {
+        // SAFETY: all-zero bytes are a valid `msghdr`.
+        let mut header: libc::msghdr = unsafe { zeroed() };
+        header.msg_control = control.as_mut_ptr().cast();
+        header.msg_controllen = size_of_val(&control);
+        let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
+        // SAFETY: `header` points to `control`, which outlives the call.
+        if unsafe { libc::recvmsg(fd, &raw mut header, flags) } < 0 {
+            return newest;
+        }
+        let length = header.msg_controllen.min(size_of_val(&control));
+        // SAFETY: `control` is plain integers, and `length` is within it.
+        let bytes = unsafe { std::slice::from_raw_parts(control.as_ptr().cast::<u8>(), length) };
+        newest = stamp_ns(bytes).or(newest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    #[test]
+    fn addresses_fit_or_say_why() {
+        let short = Address::Unix(PathBuf::from("/tmp/.s.PGSQL.5432"));
+        assert!(RawAddress::new(&short).is_ok());
+        let long = Address::Unix(PathBuf::from("/x".repeat(60)));
+        let message = RawAddress::new(&long).err().unwrap().to_string();
+        assert!(message.contains("too long"), "{message}");
+    }
+
+    #[test]
+    fn malformed_control_messages_hold_no_stamp() {
+        assert_eq!(stamp_ns(&[]), None);
+        assert_eq!(stamp_ns(&[0; 64]), None);
+        assert_eq!(stamp_ns(&[0xff; 64]), None);
+    }
+}

@@ -1,0 +1,101 @@
+//! When transactions are to start.
+//!
+//! In: a rate, random numbers of its own. Out: scheduled starts, in order. Must never: skip one
+//! because it is late; that would leave out just the waiting that a user sees.
+
+use prony_plan::Arrival;
+
+/// The scheduled starts of one worker.
+#[derive(Debug)]
+pub struct Schedule {
+    next_ns: f64,
+    gap_ns: f64,
+    arrival: Arrival,
+    random: SplitMix,
+}
+
+impl Schedule {
+    /// Starts from `start_ns` on, `rate_tps` of them a second. `phase`, 0 to 1, is where in the
+    /// first gap even starts begin, so that the workers of a run take turns.
+    pub fn new(start_ns: u64, rate_tps: f64, arrival: Arrival, phase: f64, seed: u64) -> Self {
+        let mut schedule = Schedule {
+            next_ns: start_ns as f64,
+            gap_ns: 1e9 / rate_tps,
+            arrival,
+            random: SplitMix(seed),
+        };
+        schedule.next_ns += match arrival {
+            Arrival::Even => phase * schedule.gap_ns,
+            Arrival::Poisson => schedule.gap(),
+        };
+        schedule
+    }
+
+    /// The next start that nobody has taken, nanoseconds.
+    pub fn next_ns(&self) -> u64 {
+        self.next_ns as u64
+    }
+
+    /// Takes it.
+    pub fn take(&mut self) -> u64 {
+        let taken = self.next_ns();
+        self.next_ns += self.gap();
+        taken
+    }
+
+    fn gap(&mut self) -> f64 {
+        match self.arrival {
+            Arrival::Even => self.gap_ns,
+            Arrival::Poisson => -self.random.unit().ln() * self.gap_ns,
+        }
+    }
+}
+
+/// SplitMix64 (Steele, Lea and Flood, 2014): small, fast and good enough for arrival times.
+#[derive(Debug)]
+struct SplitMix(u64);
+
+impl SplitMix {
+    /// Uniform in (0, 1].
+    fn unit(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^= z >> 31;
+        ((z >> 11) + 1) as f64 / (1u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn even_starts_are_even_and_out_of_phase() {
+        let mut a = Schedule::new(1000, 1000.0, Arrival::Even, 0.0, 1);
+        let mut b = Schedule::new(1000, 1000.0, Arrival::Even, 0.5, 2);
+        let taken: Vec<u64> = (0..3).flat_map(|_| [a.take(), b.take()]).collect();
+        let wanted = [0, 500_000, 1_000_000, 1_500_000, 2_000_000, 2_500_000];
+        assert_eq!(taken, wanted.map(|ns| ns + 1000));
+    }
+
+    #[test]
+    fn poisson_gaps_have_the_mean_and_spread_of_an_exponential() {
+        let mut schedule = Schedule::new(0, 1000.0, Arrival::Poisson, 0.0, 7);
+        let mut last = 0;
+        let gaps: Vec<f64> = (0..100_000)
+            .map(|_| {
+                let next = schedule.take();
+                let gap = (next - last) as f64 / 1e6;
+                last = next;
+                gap
+            })
+            .collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let squares = gaps.iter().map(|g| (g - mean) * (g - mean)).sum::<f64>();
+        let deviation = (squares / gaps.len() as f64).sqrt();
+        assert!((mean - 1.0).abs() < 0.02, "{mean}");
+        assert!((deviation - 1.0).abs() < 0.03, "{deviation}");
+    }
+}

@@ -1,0 +1,778 @@
+//! The loop: one thread, its connections, its users.
+//!
+//! In: events of the sockets, the pace, the end of the run. Out: samples, recorded as they come.
+//! Must never: lock, log, share or allocate for a transaction; look into a workload; skip a start.
+//!
+//! A turn sends what the users of the last one asked, waits, and resumes each user whose reply is
+//! complete or whose time has come. The clock is read afresh for each.
+
+use crate::clock::Clock;
+use crate::io::{Event, Io, Slot, What};
+use crate::link::{Link, Routes, Scratch, Step};
+use crate::pace;
+use crate::stamps::{CALIBRATED, Stamps};
+use crate::timers::{Due, Timers};
+use prony_measure::{Interval, Leftover, Recorder};
+use prony_server::control::{Cause, Failure};
+use prony_session::{Ask, Conn, Db, DbError, Desk, Ended, Program, User, UserId};
+use std::collections::VecDeque;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Waker};
+
+/// The longest wait of a turn, so that a request to end the run is seen soon.
+const WAIT_MAX_NS: u64 = 50_000_000;
+/// Connections of a worker that are being opened at a time: more would only queue in the server.
+const OPENING_MAX: usize = 32;
+/// Waits between tries to get a connection back.
+const RETRY_FIRST_NS: u64 = 50_000_000;
+const RETRY_MAX_NS: u64 = 1_000_000_000;
+
+/// What a worker tells while it runs.
+pub trait Reports {
+    /// A finished interval.
+    fn interval(&mut self, interval: Box<Interval>);
+    /// Something that happened.
+    fn event(&mut self, event: Happening);
+}
+
+/// Something that happened, on the run's clock.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Happening {
+    /// When it began.
+    pub from_ns: u64,
+    /// When it ended; absent if it did not before the end of the run.
+    pub until_ns: Option<u64>,
+    /// What.
+    pub what: Incident,
+    /// In words.
+    pub detail: String,
+    /// Connections or users concerned.
+    pub count: u64,
+}
+
+/// What can happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Incident {
+    /// Connections were lost, until all were back.
+    Outage,
+    /// A user's program could not go on.
+    UserFailed,
+}
+
+/// What a worker is to do.
+pub struct Assignment<'a> {
+    /// The workload.
+    pub program: &'a dyn Program,
+    /// The users: one a connection.
+    pub users: Vec<UserId>,
+    /// The ways to the server, for each user an index into these.
+    pub routes: &'a [Routes],
+    /// Which of `routes` each user takes.
+    pub route_of: Vec<usize>,
+    /// Makes the record of a connection.
+    pub conn: &'a dyn Fn() -> Conn,
+    /// Set: the run is to end at once.
+    pub interrupt: &'a AtomicBool,
+}
+
+/// When what is to happen, once all connections are up.
+pub struct Timing {
+    /// Start of the load.
+    pub start_ns: u64,
+    /// End of the measured window, if it ends by time.
+    pub end_ns: Option<u64>,
+    /// From when on transactions count towards a user's number of them.
+    pub count_from_ns: u64,
+    /// How long transactions in flight at the end may take.
+    pub grace_ns: u64,
+    /// Starts, if they are scheduled.
+    pub schedule: Option<pace::Schedule>,
+    /// The recorder.
+    pub recorder: Recorder,
+}
+
+/// One user and its connection.
+struct Seat {
+    conn: Rc<Conn>,
+    link: Link,
+    user: Option<User>,
+    /// The request in flight asked for a transmit stamp.
+    stamped: bool,
+    /// When the attempt to connect has taken too long.
+    deadline_ns: u64,
+    /// The last wait before a new try to connect.
+    backoff_ns: u64,
+}
+
+/// The connections of one thread, and the loop over them.
+pub struct Worker<'a, I: Io> {
+    io: I,
+    clock: Clock,
+    assignment: Assignment<'a>,
+    seats: Vec<Seat>,
+    desk: Rc<Desk>,
+    stamps: Stamps,
+    timers: Timers,
+    scratch: Scratch,
+    /// Users that wait for a scheduled start, first come first served.
+    waiting: VecDeque<Slot>,
+    /// Connections that are up.
+    up: u32,
+    outage: Option<Happening>,
+    /// Connections lost in the outage and not back.
+    missing: u64,
+}
+
+impl<'a, I: Io> Worker<'a, I> {
+    /// A worker with all its connections down.
+    pub fn new(io: I, assignment: Assignment<'a>, desk: Desk) -> Self {
+        let clock = io.clock();
+        let seat = |_| Seat {
+            conn: Rc::new((assignment.conn)()),
+            link: Link::down(),
+            user: None,
+            stamped: false,
+            deadline_ns: u64::MAX,
+            backoff_ns: RETRY_FIRST_NS,
+        };
+        Worker {
+            seats: assignment.users.iter().map(seat).collect(),
+            stamps: Stamps::new(clock.clone()),
+            io,
+            clock,
+            assignment,
+            desk: Rc::new(desk),
+            timers: Timers::default(),
+            scratch: Scratch::default(),
+            waiting: VecDeque::new(),
+            up: 0,
+            outage: None,
+            missing: 0,
+        }
+    }
+
+    /// The engine's clock.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Version and cipher of the first connection's TLS.
+    pub fn tls(&self) -> Option<String> {
+        self.seats.first().and_then(|seat| seat.link.tls())
+    }
+
+    /// Opens all connections, some at a time.
+    ///
+    /// # Errors
+    /// The first connection that no way leads to; or the engine's own failure; or nothing, when the
+    /// run was interrupted.
+    pub fn connect(&mut self) -> Result<(), ConnectError> {
+        let mut events = Vec::new();
+        let mut next = 0;
+        let mut opening = 0;
+        while (self.up as usize) < self.seats.len() {
+            if self.assignment.interrupt.load(Ordering::Relaxed) {
+                return Err(ConnectError::Interrupted);
+            }
+            while next < self.seats.len() && opening < OPENING_MAX {
+                let step = self.begin(next as Slot);
+                self.first_step(next as Slot, step)?;
+                next += 1;
+                opening += 1;
+            }
+            let until_ns = self.clock.now_ns() + WAIT_MAX_NS;
+            self.io
+                .turn(until_ns.min(self.timers.next_ns()), &mut events)?;
+            let before = self.up;
+            for event in events.drain(..) {
+                let step = self.link_event(event);
+                self.first_step(event.slot, step)?;
+            }
+            let now_ns = self.clock.now_ns();
+            while let Some(due) = self.timers.pop(now_ns) {
+                if let Due::Retry(slot) = due {
+                    let step = self.begin(slot);
+                    self.first_step(slot, step)?;
+                }
+            }
+            for slot in self.overdue(now_ns) {
+                let step = self.time_out(slot);
+                self.first_step(slot, step)?;
+            }
+            opening -= (self.up - before) as usize;
+        }
+        Ok(())
+    }
+
+    /// What a step of the first connect means. Here a failure ends the run: it was asked for more
+    /// than the server gives.
+    fn first_step(&mut self, slot: Slot, step: Step) -> Result<(), ConnectError> {
+        match step {
+            Step::Waiting => {}
+            Step::Up(leftover) => self.seat_up(slot, &leftover),
+            Step::TryLater => self.retry_later(slot, 0),
+            Step::Failed(failures) => {
+                return Err(ConnectError::Refused {
+                    connected: self.up,
+                    failures,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Drives the users until they are done, the time is up, or the run is interrupted.
+    ///
+    /// # Errors
+    /// When the engine itself fails.
+    pub fn drive(&mut self, mut timing: Timing, reports: &mut impl Reports) -> io::Result<()> {
+        let mut events = Vec::with_capacity(self.seats.len().min(4096));
+        while self.clock.now_ns() < timing.start_ns {
+            self.io.turn(timing.start_ns, &mut events)?;
+        }
+        let mut live = self.seat_users(&mut timing, reports);
+        for event in events.drain(..) {
+            live -= self.handle(event, &mut timing, reports);
+        }
+        let mut hard_end_ns = u64::MAX;
+        let mut resumed_ns = self.clock.now_ns();
+        while live > 0 {
+            let now_ns = self.clock.now_ns();
+            if self.assignment.interrupt.load(Ordering::Relaxed) || now_ns >= hard_end_ns {
+                break;
+            }
+            if timing.end_ns.is_some_and(|end_ns| now_ns >= end_ns) && !self.desk.is_stopped() {
+                hard_end_ns = now_ns.saturating_add(timing.grace_ns);
+                live -= self.stop(&mut timing, reports);
+                continue;
+            }
+            if now_ns >= timing.recorder.due_ns() {
+                self.rotate(now_ns, &mut timing.recorder, reports);
+            }
+            timing
+                .recorder
+                .turn(now_ns - resumed_ns, events.len() as u64);
+            events.clear();
+            let until_ns = self.next_deadline_ns(&timing, now_ns).min(hard_end_ns);
+            self.io.turn(until_ns, &mut events)?;
+            resumed_ns = self.clock.now_ns();
+            self.stamps.refresh(resumed_ns, timing.recorder.stamps());
+            for event in &events {
+                live -= self.handle(*event, &mut timing, reports);
+            }
+            live -= self.wake(&mut timing, reports);
+        }
+        self.finish(&mut timing, reports);
+        Ok(())
+    }
+
+    /// Closes all connections.
+    pub fn close(mut self) {
+        for slot in 0..self.seats.len() {
+            // A user goes before its connection: it may hold a request that is given up.
+            self.seats[slot].user = None;
+            self.seats[slot].link.close(&mut self.io, slot as Slot);
+        }
+    }
+
+    /// Makes the users and lets each run until it first asks for something. Returns how many are
+    /// at work then.
+    fn seat_users(&mut self, timing: &mut Timing, reports: &mut impl Reports) -> usize {
+        timing.recorder.set_connections(self.up);
+        self.desk.count_from(timing.count_from_ns);
+        for (slot, id) in self.assignment.users.iter().enumerate() {
+            let db = Db::new(self.seats[slot].conn.clone(), self.desk.clone());
+            self.seats[slot].user = Some(self.assignment.program.user(*id, db));
+        }
+        let mut live = self.seats.len();
+        for slot in 0..self.seats.len() {
+            self.seats[slot].conn.begin(self.clock.now_ns());
+            live -= self.resume(slot as Slot, timing, reports);
+        }
+        live
+    }
+
+    /// Handles one event. Returns how many users ended by it: none or one.
+    fn handle(&mut self, event: Event, timing: &mut Timing, reports: &mut impl Reports) -> usize {
+        let slot = event.slot;
+        if !self.seats[slot as usize].link.is_up() {
+            let step = self.link_event(event);
+            return self.later_step(slot, step, timing, reports);
+        }
+        match event.what {
+            What::Readable { .. } => self.readable(event, timing, reports),
+            What::Closed(errno) => self.lose(slot, &describe(errno), timing, reports),
+            What::Opened => 0,
+        }
+    }
+
+    /// Bytes for a connection that is up: the heart of the loop.
+    fn readable(&mut self, event: Event, timing: &mut Timing, reports: &mut impl Reports) -> usize {
+        let slot = event.slot;
+        let seat = &mut self.seats[slot as usize];
+        let Some(received) = self.io.receive(event) else {
+            return 0;
+        };
+        if let Some(errno) = received.closed {
+            return self.lose(slot, &describe(errno), timing, reports);
+        }
+        let stamp_ns = received.stamp_ns;
+        let fed = if seat.link.is_plain() {
+            seat.conn.feed(received.bytes)
+        } else {
+            let bytes = received.bytes.to_vec();
+            let (conn, scratch) = (&seat.conn, &mut self.scratch);
+            let fed = seat
+                .link
+                .receive(&bytes, &mut self.io, slot, scratch, |plain| {
+                    conn.feed(plain)
+                });
+            fed.unwrap_or_else(|reason| Err(DbError::protocol(reason)))
+        };
+        let complete = match fed {
+            Ok(complete) => complete,
+            Err(error) => return self.lose(slot, &error.message, timing, reports),
+        };
+        if !complete || seat.conn.ask() != Ask::Busy {
+            return 0;
+        }
+        let noticed_ns = self.clock.now_ns();
+        let counts = timing.recorder.stamps();
+        let sent = self.io.sent(slot);
+        if seat.stamped {
+            seat.stamped = false;
+            if let Some(transmit_ns) = self.io.transmit_stamp_ns(slot) {
+                self.stamps.transmitted(sent, transmit_ns, counts);
+            }
+        }
+        let queued_ns = seat.conn.noticed_ns();
+        let mut parts = self
+            .stamps
+            .split(queued_ns, sent, stamp_ns, noticed_ns, counts);
+        if let Some(parts) = &mut parts {
+            // What came behind the reply in the same read bears one stamp with it: the later.
+            parts.upper_bound = seat.conn.shares_arrival();
+        }
+        seat.conn.add_parts(parts);
+        seat.conn.ready(noticed_ns);
+        self.resume(slot, timing, reports)
+    }
+
+    /// Lets a user run until it asks for something, and takes that up. Returns 1 if it ended.
+    fn resume(&mut self, slot: Slot, timing: &mut Timing, reports: &mut impl Reports) -> usize {
+        loop {
+            let seat = &mut self.seats[slot as usize];
+            let Some(user) = &mut seat.user else {
+                return 0;
+            };
+            let mut context = Context::from_waker(Waker::noop());
+            let polled = catch_unwind(AssertUnwindSafe(|| user.as_mut().poll(&mut context)));
+            self.desk
+                .drain_samples(|sample| timing.recorder.record(&sample));
+            self.desk.drain_errors(|kind, error| {
+                timing
+                    .recorder
+                    .record_error_example(kind, error.class, error.code, &error.message);
+            });
+            let ended = match polled {
+                Ok(std::task::Poll::Pending) => match self.take_up(slot, timing) {
+                    Ok(true) => continue,
+                    Ok(false) => return 0,
+                    Err(ended) => ended,
+                },
+                Ok(std::task::Poll::Ready(ended)) => ended,
+                Err(_) => Ended::Failed("its program panicked".to_owned()),
+            };
+            self.seats[slot as usize].user = None;
+            if let Ended::Failed(detail) = ended {
+                let at_ns = self.clock.now_ns();
+                reports.event(Happening {
+                    from_ns: at_ns,
+                    until_ns: None,
+                    what: Incident::UserFailed,
+                    detail,
+                    count: 1,
+                });
+            }
+            return 1;
+        }
+    }
+
+    /// Takes up what a user asks. True: it is granted already, the user can go on.
+    fn take_up(&mut self, slot: Slot, timing: &mut Timing) -> Result<bool, Ended> {
+        let seat = &mut self.seats[slot as usize];
+        let ask = seat.conn.ask();
+        seat.conn.take_up();
+        match ask {
+            Ask::Send => {
+                let now_ns = seat.conn.noticed_ns();
+                seat.stamped = slot < CALIBRATED && self.stamps.wants_transmit(now_ns);
+                let request = seat.conn.outgoing();
+                seat.link.send(
+                    &request,
+                    seat.stamped,
+                    &mut self.io,
+                    slot,
+                    &mut self.scratch,
+                );
+            }
+            Ask::Start => match &mut timing.schedule {
+                Some(schedule) => {
+                    let now_ns = self.clock.now_ns();
+                    if schedule.next_ns() <= now_ns {
+                        seat.conn.grant(schedule.take(), now_ns);
+                        return Ok(true);
+                    }
+                    self.waiting.push_back(slot);
+                }
+                None => seat
+                    .conn
+                    .grant(seat.conn.noticed_ns(), seat.conn.noticed_ns()),
+            },
+            Ask::Sleep => self.timers.add(seat.conn.wake_ns(), Due::Wake(slot)),
+            Ask::Reconnect | Ask::Renew => {
+                seat.conn.set_renewing(ask == Ask::Renew);
+                self.renew(slot);
+            }
+            Ask::Busy | Ask::Idle | Ask::Ready | Ask::Dead => {
+                return Err(Ended::Failed(
+                    "its program awaits something that the loop cannot complete".to_owned(),
+                ));
+            }
+        }
+        Ok(matches!(self.seats[slot as usize].conn.ask(), Ask::Ready))
+    }
+
+    /// Wakes users whose time has come, and links that try again.
+    fn wake(&mut self, timing: &mut Timing, reports: &mut impl Reports) -> usize {
+        let mut ended = 0;
+        let now_ns = self.clock.now_ns();
+        while let Some(due) = self.timers.pop(now_ns) {
+            match due {
+                Due::Wake(slot) => {
+                    self.seats[slot as usize].conn.ready(self.clock.now_ns());
+                    ended += self.resume(slot, timing, reports);
+                }
+                Due::Retry(slot) => {
+                    let step = self.begin(slot);
+                    ended += self.later_step(slot, step, timing, reports);
+                }
+            }
+        }
+        while let (Some(schedule), false) = (&mut timing.schedule, self.waiting.is_empty()) {
+            let now_ns = self.clock.now_ns();
+            if schedule.next_ns() > now_ns {
+                break;
+            }
+            let Some(slot) = self.waiting.pop_front() else {
+                break;
+            };
+            self.seats[slot as usize]
+                .conn
+                .grant(schedule.take(), now_ns);
+            ended += self.resume(slot, timing, reports);
+        }
+        ended
+    }
+
+    /// The end of the window: no transaction starts from now on. Users that wait for a start, for
+    /// a connection or in their sleep are let go. Returns how many ended.
+    fn stop(&mut self, timing: &mut Timing, reports: &mut impl Reports) -> usize {
+        self.desk.stop();
+        let mut ended = 0;
+        while let Some(slot) = self.waiting.pop_front() {
+            self.seats[slot as usize].conn.ready(self.clock.now_ns());
+            ended += self.resume(slot, timing, reports);
+        }
+        for seat in &mut self.seats {
+            let asleep = seat.conn.is_asleep() || !seat.link.is_up();
+            if asleep && seat.user.take().is_some() {
+                ended += 1;
+            }
+        }
+        self.timers = Timers::default();
+        ended
+    }
+
+    fn rotate(&mut self, now_ns: u64, recorder: &mut Recorder, reports: &mut impl Reports) {
+        recorder.set_connections(self.up);
+        recorder.rotate(now_ns);
+        while let Some(interval) = recorder.take() {
+            reports.interval(interval);
+        }
+        for slot in self.overdue(now_ns) {
+            let step = self.time_out(slot);
+            // Failures of a reconnect are tried again; the user waits on.
+            if let Step::Failed(_) | Step::TryLater = step {
+                self.retry_later(slot, now_ns);
+            }
+        }
+    }
+
+    fn finish(&mut self, timing: &mut Timing, reports: &mut impl Reports) {
+        let now_ns = self.clock.now_ns();
+        let end_ns = timing.end_ns.unwrap_or(now_ns).min(now_ns);
+        let in_flight = self.seats.iter().filter(|seat| {
+            seat.user.is_some()
+                && seat.link.is_up()
+                && seat.conn.ask() == Ask::Busy
+                && !seat.conn.is_asleep()
+        });
+        let waiting = self.waiting.len();
+        let mut leftover = Leftover {
+            unfinished: (in_flight.count() - waiting) as u64,
+            ..Leftover::default()
+        };
+        while let Some(schedule) = &mut timing.schedule {
+            if schedule.next_ns() >= end_ns {
+                break;
+            }
+            schedule.take();
+            leftover.never_started += 1;
+        }
+        if let Some(outage) = self.outage.take() {
+            reports.event(outage);
+        }
+        timing.recorder.set_connections(self.up);
+        timing.recorder.finish(now_ns, leftover);
+        while let Some(interval) = timing.recorder.take() {
+            reports.interval(interval);
+        }
+    }
+
+    fn next_deadline_ns(&self, timing: &Timing, now_ns: u64) -> u64 {
+        let start_ns = match (&timing.schedule, self.waiting.is_empty()) {
+            (Some(schedule), false) => schedule.next_ns(),
+            _ => u64::MAX,
+        };
+        let end_ns = match self.desk.is_stopped() {
+            false => timing.end_ns.unwrap_or(u64::MAX),
+            true => u64::MAX,
+        };
+        (now_ns + WAIT_MAX_NS)
+            .min(timing.recorder.due_ns())
+            .min(self.timers.next_ns())
+            .min(start_ns)
+            .min(end_ns)
+    }
+}
+
+/// Connections that come and go.
+impl<I: Io> Worker<'_, I> {
+    fn routes(&self, slot: Slot) -> usize {
+        self.assignment.route_of[slot as usize]
+    }
+
+    /// Begins to connect from the first way on.
+    fn begin(&mut self, slot: Slot) -> Step {
+        let routes = &self.assignment.routes[self.routes(slot)];
+        let seat = &mut self.seats[slot as usize];
+        seat.deadline_ns = match routes.timeout {
+            Some(timeout) => self.clock.now_ns() + timeout.as_nanos() as u64,
+            None => u64::MAX,
+        };
+        seat.link.begin(&mut self.io, slot, routes)
+    }
+
+    /// An event of a link on its way.
+    fn link_event(&mut self, event: Event) -> Step {
+        let slot = event.slot;
+        let routes = &self.assignment.routes[self.routes(slot)];
+        let link = &mut self.seats[slot as usize].link;
+        match event.what {
+            What::Opened => link.opened(&mut self.io, slot, routes, &mut self.scratch),
+            What::Closed(errno) => link.failed(&mut self.io, slot, routes, errno),
+            What::Readable { .. } => {
+                let Some(received) = self.io.receive(event) else {
+                    return Step::Waiting;
+                };
+                if let Some(errno) = received.closed {
+                    return link.failed(&mut self.io, slot, routes, errno);
+                }
+                // Log-ins are rare: their bytes may be copied.
+                let bytes = received.bytes.to_vec();
+                link.log_in(&bytes, &mut self.io, slot, routes, &mut self.scratch)
+            }
+        }
+    }
+
+    fn time_out(&mut self, slot: Slot) -> Step {
+        let routes = &self.assignment.routes[self.routes(slot)];
+        let seat = &mut self.seats[slot as usize];
+        seat.deadline_ns = match routes.timeout {
+            Some(timeout) => self.clock.now_ns() + timeout.as_nanos() as u64,
+            None => u64::MAX,
+        };
+        seat.link.timed_out(&mut self.io, slot, routes)
+    }
+
+    /// Links whose attempt has taken too long.
+    fn overdue(&self, now_ns: u64) -> Vec<Slot> {
+        let late =
+            |(slot, seat): (usize, &Seat)| (seat.deadline_ns <= now_ns).then_some(slot as Slot);
+        self.seats.iter().enumerate().filter_map(late).collect()
+    }
+
+    fn seat_up(&mut self, slot: Slot, leftover: &[u8]) {
+        let seat = &mut self.seats[slot as usize];
+        seat.deadline_ns = u64::MAX;
+        seat.backoff_ns = RETRY_FIRST_NS;
+        seat.conn.opened();
+        // Nothing but notices can be here; what breaks the protocol shows with the first reply.
+        let _ = seat.conn.feed(leftover);
+        self.up += 1;
+    }
+
+    fn retry_later(&mut self, slot: Slot, now_ns: u64) {
+        let now_ns = now_ns.max(self.clock.now_ns());
+        let seat = &mut self.seats[slot as usize];
+        seat.deadline_ns = u64::MAX;
+        // Spread, so that all clients of a server that comes back do not come at once.
+        let spread_ns = u64::from(slot % 16) * 1_000_000;
+        self.timers
+            .add(now_ns + seat.backoff_ns + spread_ns, Due::Retry(slot));
+        seat.backoff_ns = (seat.backoff_ns * 2).min(RETRY_MAX_NS);
+    }
+
+    /// What a step of a reconnect means.
+    fn later_step(
+        &mut self,
+        slot: Slot,
+        step: Step,
+        timing: &mut Timing,
+        reports: &mut impl Reports,
+    ) -> usize {
+        match step {
+            Step::Waiting => return 0,
+            Step::Up(leftover) => {
+                self.seat_up(slot, &leftover);
+                self.restored(reports);
+            }
+            Step::TryLater => {
+                self.retry_later(slot, 0);
+                return 0;
+            }
+            Step::Failed(failures) => {
+                let seat = &mut self.seats[slot as usize];
+                if !seat.conn.is_renewing() {
+                    self.retry_later(slot, 0);
+                    return 0;
+                }
+                seat.deadline_ns = u64::MAX;
+                let (code, reason) = reason(&failures);
+                seat.conn.refused(code, reason);
+            }
+        }
+        let noticed_ns = self.clock.now_ns();
+        self.seats[slot as usize].conn.ready(noticed_ns);
+        self.resume(slot, timing, reports)
+    }
+
+    /// Opens a new connection in place of what is there.
+    fn renew(&mut self, slot: Slot) {
+        let seat = &mut self.seats[slot as usize];
+        if seat.link.is_up() {
+            self.up -= 1;
+        }
+        seat.link.close(&mut self.io, slot);
+        seat.conn.closed();
+        match self.begin(slot) {
+            Step::Waiting | Step::Up(_) => {}
+            Step::TryLater => self.retry_later(slot, 0),
+            Step::Failed(failures) => {
+                let seat = &mut self.seats[slot as usize];
+                if seat.conn.is_renewing() {
+                    let (code, reason) = reason(&failures);
+                    seat.conn.refused(code, reason);
+                    seat.conn.ready(self.clock.now_ns());
+                } else {
+                    self.retry_later(slot, 0);
+                }
+            }
+        }
+    }
+
+    /// A connection that was up is gone.
+    fn lose(
+        &mut self,
+        slot: Slot,
+        reason: &str,
+        timing: &mut Timing,
+        reports: &mut impl Reports,
+    ) -> usize {
+        let now_ns = self.clock.now_ns();
+        let seat = &mut self.seats[slot as usize];
+        seat.link.close(&mut self.io, slot);
+        seat.conn.lost(reason);
+        self.up -= 1;
+        self.missing += 1;
+        let outage = self.outage.get_or_insert_with(|| Happening {
+            from_ns: now_ns,
+            until_ns: None,
+            what: Incident::Outage,
+            detail: seat.conn.last_failure(),
+            count: 0,
+        });
+        outage.count += 1;
+        if seat.conn.ask() != Ask::Busy || seat.conn.is_asleep() {
+            return 0;
+        }
+        seat.conn.ready(now_ns);
+        self.resume(slot, timing, reports)
+    }
+
+    fn restored(&mut self, reports: &mut impl Reports) {
+        if self.missing == 0 {
+            return;
+        }
+        self.missing -= 1;
+        if self.missing == 0
+            && let Some(mut outage) = self.outage.take()
+        {
+            outage.until_ns = Some(self.clock.now_ns());
+            reports.event(outage);
+        }
+    }
+}
+
+/// Why the connections of a run could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// No way leads to the server.
+    #[error("{}", .failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Refused {
+        /// Connections of this worker that were up by then.
+        connected: u32,
+        /// Why, for each way.
+        failures: Vec<Failure>,
+    },
+    /// The engine failed.
+    #[error("the sockets cannot be driven: {0}")]
+    Engine(#[from] io::Error),
+    /// The run was interrupted.
+    #[error("interrupted while connecting")]
+    Interrupted,
+}
+
+/// A failed reconnect in words, with the server's code if it gave one.
+fn reason(failures: &[Failure]) -> (Option<[u8; 5]>, String) {
+    let last = failures.last();
+    let code = last.and_then(|failure| match &failure.cause {
+        Cause::Login(error) => error.server().map(|error| error.code),
+        _ => None,
+    });
+    (code, last.map_or_else(String::new, ToString::to_string))
+}
+
+fn describe(errno: i32) -> String {
+    match errno {
+        0 => "the server closed the connection".to_owned(),
+        errno => format!(
+            "the connection was lost: {}",
+            io::Error::from_raw_os_error(errno)
+        ),
+    }
+}

@@ -1,0 +1,186 @@
+//! Little's law: in a closed loop without think time every client is always inside a transaction,
+//! so the times of all transactions add up to clients x seconds. Where they do not, the client has
+//! lost or invented time, and its latencies or its throughput are wrong.
+//!
+//! In: a Run. Out: `littles-law`. Must never: fail a run for what the window's edges do. Of the
+//! transactions in flight at an edge, one that began before the window counts in full and one that
+//! ends after it not at all; on average this cancels, and it is at most one transaction a client.
+
+use crate::thresholds::{LITTLE_GAP, LITTLE_LONGEST_MEAN, LITTLE_SHORTEST_PARTIAL_S};
+use crate::words::{count, percent, time};
+use crate::{all, ended, errors, found};
+use prony_store::{Check, Run, Severity, State};
+
+const ID: &str = "littles-law";
+
+pub(crate) fn check(run: &Run) -> Option<Check> {
+    let figures = all(run)?;
+    let seconds = run.measured.seconds;
+    let clients = run.drive.clients;
+    let ended = ended(figures);
+    if run.drive.pace != "closed" || clients == 0 || seconds <= 0.0 || ended == 0 {
+        return None;
+    }
+    if run.state != State::Complete && seconds < LITTLE_SHORTEST_PARTIAL_S {
+        return None;
+    }
+    if errors::lost_users(run) {
+        return not_checked(
+            "connections were lost or users ended, so not every client was at work",
+        );
+    }
+    let mean_s = figures.busy_s / ended as f64;
+    if mean_s > LITTLE_LONGEST_MEAN * seconds {
+        let mean = time(mean_s * 1e9);
+        return not_checked(&format!(
+            "a transaction took {mean} on average, which is too long for a window of {seconds:.1} s"
+        ));
+    }
+    let accounted = figures.busy_s / seconds;
+    let gap = accounted / f64::from(clients) - 1.0;
+    // Where each client does a count of transactions, those that are done early are idle.
+    let idle_at_end = run.plan.pointer("/run/transactions");
+    let may_be_idle = idle_at_end.is_some_and(|count| count.is_u64());
+    if gap.abs() <= LITTLE_GAP || (may_be_idle && gap < 0.0) {
+        return None;
+    }
+    let finding = format!(
+        "The transactions account for {accounted:.2} clients at work, where {} ran ({} {})",
+        count(u64::from(clients), "client"),
+        percent(gap.abs()),
+        if gap < 0.0 { "too few" } else { "too many" },
+    );
+    let longest_s = figures.response.max_ns as f64 / 1e9;
+    if gap.abs() * seconds <= longest_s {
+        let longest = time(longest_s * 1e9);
+        return found(
+            ID,
+            Severity::Caveat,
+            format!(
+                "{finding}; a stall as long as the longest transaction ({longest}) at an edge of \
+                 the window would explain it."
+            ),
+            "Run longer, so that one stall weighs less, and see the series for the stall.",
+        );
+    }
+    found(
+        ID,
+        Severity::Invalid,
+        format!("{finding}: times or counts are wrong by Little's law."),
+        "Do not use these figures. See whether the machine was suspended or its clock was set; \
+         otherwise this is an error in Prony: please report it with the stored run.",
+    )
+}
+
+fn not_checked(reason: &str) -> Option<Check> {
+    found(
+        ID,
+        Severity::Note,
+        format!("Little's law was not checked: {reason}."),
+        "Nothing, unless you doubt the figures: then measure for longer, without interruption.",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::healthy;
+    use prony_store::{ErrorCount, Event};
+    use serde_json::json;
+
+    fn off_by(gap: f64) -> Run {
+        let mut run = healthy();
+        run.measured.kinds[0].busy_s *= 1.0 + gap;
+        run
+    }
+
+    fn severity(run: &Run) -> Option<Severity> {
+        check(run).map(|check| check.severity)
+    }
+
+    #[test]
+    fn two_per_cent_either_way() {
+        for gap in [-0.019, 0.0, 0.019] {
+            assert_eq!(check(&off_by(gap)), None, "{gap}");
+        }
+        for gap in [-0.021, 0.021] {
+            assert_eq!(severity(&off_by(gap)), Some(Severity::Invalid), "{gap}");
+        }
+        let finding = check(&off_by(-0.25)).unwrap().finding;
+        assert!(finding.contains("48.00 clients"), "{finding}");
+        assert!(
+            finding.contains("64 clients ran (25 % too few)"),
+            "{finding}"
+        );
+    }
+
+    #[test]
+    fn only_in_a_closed_loop() {
+        let mut run = off_by(-0.5);
+        run.drive.pace = "rate".to_owned();
+        assert_eq!(check(&run), None);
+    }
+
+    #[test]
+    fn not_in_the_first_second_of_a_partial_run() {
+        let mut run = off_by(-0.5);
+        run.state = State::Partial;
+        assert_eq!(severity(&run), Some(Severity::Invalid));
+        run.measured.seconds = 0.9;
+        assert_eq!(check(&run), None);
+    }
+
+    #[test]
+    fn not_where_clients_were_not_at_work() {
+        let mut lost = off_by(-0.5);
+        lost.measured.errors.push(ErrorCount {
+            class: "lost connection".to_owned(),
+            count: 1,
+            ..ErrorCount::default()
+        });
+        assert_eq!(severity(&lost), Some(Severity::Note));
+        let mut outage = off_by(-0.5);
+        outage.events.push(Event {
+            at_s: 20.0,
+            until_s: Some(21.0),
+            what: "outage".to_owned(),
+            count: 64,
+            ..Event::default()
+        });
+        assert_eq!(severity(&outage), Some(Severity::Note));
+        // One that was over before the window began does not matter.
+        outage.events[0].at_s = 1.0;
+        outage.events[0].until_s = Some(2.0);
+        assert_eq!(severity(&outage), Some(Severity::Invalid));
+    }
+
+    #[test]
+    fn not_for_transactions_that_are_long_beside_the_window() {
+        let mut run = healthy();
+        let few = &mut run.measured.kinds[0];
+        // 64 clients in 60 s, 0.7 s each.
+        few.committed = 5_485;
+        assert_eq!(severity(&run), Some(Severity::Note));
+    }
+
+    #[test]
+    fn a_stall_at_the_edge_is_a_caveat() {
+        let mut run = off_by(-0.03);
+        run.measured.kinds[0].response.max_ns = 2_000_000_000;
+        assert_eq!(severity(&run), Some(Severity::Caveat));
+        run.measured.kinds[0].response.max_ns = 1_000_000_000;
+        assert_eq!(severity(&run), Some(Severity::Invalid));
+    }
+
+    #[test]
+    fn clients_with_a_count_may_be_done_early() {
+        let mut few = off_by(-0.2);
+        few.plan = json!({"run": {"transactions": 1000}});
+        assert_eq!(check(&few), None);
+        let mut many = off_by(0.2);
+        many.plan = few.plan.clone();
+        assert_eq!(severity(&many), Some(Severity::Invalid));
+        few.plan = json!({"run": {"transactions": null}});
+        assert_eq!(severity(&few), Some(Severity::Invalid));
+    }
+}

@@ -1,0 +1,68 @@
+//! Where each check begins to speak.
+//!
+//! In: nothing. Out: numbers. Must never: be repeated elsewhere; a check takes its limits from here.
+//!
+//! | check | severity | where it begins |
+//! | --- | --- | --- |
+//! | `nothing-committed` | invalid | no committed transaction |
+//! | `littles-law` | invalid | clients and busy time differ by more than 2 % |
+//! | | caveat | so, but one stall at an edge of the window explains it |
+//! | | note | not checked: connections lost, or transactions longer than 1 % of the window |
+//! | `errors` | invalid | more than 1 % of the transactions failed |
+//! | | caveat | any failed |
+//! | `rate` | invalid | less than 95 % of the asked rate |
+//! | | caveat | less than 99 % of it |
+//! | `never-started` | caveat | more than 1 % of the due starts |
+//! | | note | any |
+//! | `partial-run` | caveat | not complete |
+//! | `short-run` | invalid | measured for less than 1 s |
+//! | | caveat | measured for less than 10 s |
+//! | `outage` | caveat | any connection lost in the window |
+//! | `users-ended` | caveat | any user ended early |
+//! | `client-limit` | caveat | busiest thread above 90 % of a CPU; from 97 % on it was the limit |
+//! | `run-queue` | caveat | worker threads waited for a CPU for more than 5 % of their time |
+//! | `client-wait` | caveat | replies waited unseen for more than 10 % of the service time |
+//! | `debug-build` | caveat | Prony built without optimisation |
+//! | `stamps` | caveat | more than 0.1 % of the stamps impossible or doubtful |
+//! | `clock-steps` | note | any |
+//! | `steal` | caveat | more than 1 % of the machine |
+//! | `branch-contention` | caveat | tpcb with fewer branches than clients |
+//! | `one-host` | note | unix socket, loopback, or a server of Prony's own |
+//! | `no-split` | note | no kernel stamps |
+
+/// Largest gap between the clients and those that the busy time accounts for, share of the clients.
+pub const LITTLE_GAP: f64 = 0.02;
+/// Longest mean transaction for which the law can be checked, share of the window: what the edges
+/// of the window cut off and add cancels on average only, and is of this size at most.
+pub const LITTLE_LONGEST_MEAN: f64 = 0.01;
+/// Shortest window of an incomplete run for which the law is checked, seconds.
+pub const LITTLE_SHORTEST_PARTIAL_S: f64 = 1.0;
+/// Failed transactions that spoil a result, share of all that ended.
+pub const ERRORS_INVALID: f64 = 0.01;
+/// Least share of the asked rate for a result at that rate.
+pub const RATE_INVALID: f64 = 0.95;
+/// Least share of the asked rate without a caveat.
+pub const RATE_CAVEAT: f64 = 0.99;
+/// Standard deviations of a Poisson count by which chance may miss the asked rate.
+pub const RATE_CHANCE_SIGMAS: f64 = 3.0;
+/// Never started transactions, share of those due, from which on it is a caveat.
+pub const NEVER_STARTED_CAVEAT: f64 = 0.01;
+/// Shortest measured window that is a measurement at all, seconds.
+pub const SHORT_INVALID_S: f64 = 1.0;
+/// Shortest measured window without a caveat, seconds: below it a single checkpoint, vacuum or
+/// page cache write-back decides the figure.
+pub const SHORT_CAVEAT_S: f64 = 10.0;
+/// Share of one CPU from which on the busiest thread may hold the run back.
+pub const BUSY_THREAD_NEAR: f64 = 0.90;
+/// Share of one CPU from which on it does: the rest is what accounting by ticks misses.
+pub const BUSY_THREAD_LIMIT: f64 = 0.97;
+/// Time that worker threads were ready and had no CPU, share of their time.
+pub const RUN_QUEUE: f64 = 0.05;
+/// Time from a reply's arrival until the client noticed it, share of the service time.
+pub const CLIENT_WAIT: f64 = 0.10;
+/// Fewest transactions with a split that are judged.
+pub const SPLIT_SAMPLES: u64 = 100;
+/// Impossible and doubtful stamps, share of all.
+pub const BAD_STAMPS: f64 = 0.001;
+/// CPU time stolen by the hypervisor, share of the machine.
+pub const STEAL: f64 = 0.01;

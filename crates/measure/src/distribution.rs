@@ -1,0 +1,192 @@
+//! A distribution of times: exact count, sum and extremes, and a histogram for the percentiles.
+//!
+//! In: times in nanoseconds. Out: mean, extremes, percentiles. Must never: average percentiles, or
+//! give one without enough samples behind it.
+
+use hdrhistogram::{Counter, Histogram};
+
+/// Longest time that the histogram tells apart, nanoseconds: one hour. Longer times are counted
+/// there; `max_ns` stays exact.
+pub const HIGHEST_NS: u64 = 3_600_000_000_000;
+
+/// Significant decimal digits of a percentile.
+pub const DIGITS: u8 = 3;
+
+/// A distribution of times. `C` is the counter of a histogram's cell: `u32` within an interval,
+/// `u64` for totals.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Distribution<C: Counter> {
+    /// How many.
+    pub samples: u64,
+    /// Their exact sum, nanoseconds.
+    pub sum_ns: u128,
+    /// Smallest, nanoseconds; 0 if there are none.
+    pub min_ns: u64,
+    /// Largest, nanoseconds; 0 if there are none.
+    pub max_ns: u64,
+    /// Cells of 1 ns up to [`HIGHEST_NS`], at [`DIGITS`].
+    pub histogram: Histogram<C>,
+}
+
+impl<C: Counter> Default for Distribution<C> {
+    fn default() -> Self {
+        Distribution {
+            samples: 0,
+            sum_ns: 0,
+            min_ns: 0,
+            max_ns: 0,
+            histogram: Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS)
+                .expect("the bounds are constants that hdrhistogram accepts"),
+        }
+    }
+}
+
+impl<C: Counter> Distribution<C> {
+    /// Counts one time. Does not allocate.
+    #[inline]
+    pub fn record(&mut self, time_ns: u64) {
+        if self.samples == 0 || time_ns < self.min_ns {
+            self.min_ns = time_ns;
+        }
+        self.max_ns = self.max_ns.max(time_ns);
+        self.samples += 1;
+        self.sum_ns += u128::from(time_ns);
+        self.histogram.saturating_record(time_ns);
+    }
+
+    /// Arithmetic mean, nanoseconds; 0 if there are no samples.
+    pub fn mean_ns(&self) -> f64 {
+        if self.samples == 0 {
+            return 0.0;
+        }
+        self.sum_ns as f64 / self.samples as f64
+    }
+
+    /// The time, nanoseconds, that a share `quantile` (0 to 1) of the samples does not exceed, to
+    /// three digits. Absent with fewer than `10 / (1 - quantile)` samples.
+    pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
+        if self.samples < samples_needed(quantile) {
+            return None;
+        }
+        let value_ns = self.histogram.value_at_quantile(quantile);
+        Some(value_ns.clamp(self.min_ns, self.max_ns))
+    }
+
+    /// Adds another's samples.
+    pub fn add<D: Counter>(&mut self, other: &Distribution<D>) {
+        self.add_summary(other);
+        for cell in other.histogram.iter_recorded() {
+            // A cell of u32 is full after 4 billion; the exact counts do not come from here.
+            let count = C::from_u64(cell.count_at_value().as_u64())
+                .or_else(|| C::from_u32(u32::MAX))
+                .unwrap_or_else(C::one);
+            self.histogram
+                .saturating_record_n(cell.value_iterated_to(), count);
+        }
+    }
+
+    /// Adds a distribution of the same counter, faster than [`Distribution::add`].
+    pub fn add_same(&mut self, other: &Distribution<C>) {
+        if self.histogram.add(&other.histogram).is_ok() {
+            self.add_summary(other);
+        } else {
+            self.add(other);
+        }
+    }
+
+    /// Forgets all samples and keeps the memory.
+    pub fn clear(&mut self) {
+        if self.samples > 0 {
+            self.histogram.reset();
+        }
+        (self.samples, self.sum_ns, self.min_ns, self.max_ns) = (0, 0, 0, 0);
+    }
+
+    fn add_summary<D: Counter>(&mut self, other: &Distribution<D>) {
+        if other.samples == 0 {
+            return;
+        }
+        self.min_ns = match self.samples {
+            0 => other.min_ns,
+            _ => self.min_ns.min(other.min_ns),
+        };
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.samples = self.samples.saturating_add(other.samples);
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+    }
+}
+
+/// How many samples a percentile needs behind it: ten beyond it, so 10,000 for `0.999`.
+pub fn samples_needed(quantile: f64) -> u64 {
+    // 1 - 0.99 is not exactly 0.01: round, or p99 would need 1,001.
+    (10.0 / (1.0 - quantile).max(1e-12)).round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn percentiles_need_samples_behind_them() {
+        let needed = [0.5, 0.9, 0.95, 0.99, 0.999].map(samples_needed);
+        assert_eq!(needed, [20, 100, 200, 1_000, 10_000]);
+        let mut times = Distribution::<u32>::default();
+        (0..9_999).for_each(|time_ns| times.record(time_ns * 1_000));
+        assert_eq!(times.quantile_ns(0.999), None);
+        times.record(7);
+        assert!(times.quantile_ns(0.999).is_some());
+        assert_eq!((times.min_ns, times.max_ns), (0, 9_998_000));
+    }
+
+    #[test]
+    fn beyond_an_hour_the_maximum_stays_exact() {
+        let mut times = Distribution::<u32>::default();
+        (0..40).for_each(|_| times.record(3 * HIGHEST_NS + 1));
+        assert_eq!(times.max_ns, 3 * HIGHEST_NS + 1);
+        assert_eq!(times.mean_ns(), (3 * HIGHEST_NS + 1) as f64);
+        assert!(times.quantile_ns(0.5).is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn merged_equals_recorded_in_one(
+            times in proptest::collection::vec((0u64..10_000_000_000, 0usize..3), 1..400)
+        ) {
+            let mut one = Distribution::<u64>::default();
+            let mut shares = [(); 3].map(|()| Distribution::<u32>::default());
+            for &(time_ns, share) in &times {
+                one.record(time_ns);
+                shares[share].record(time_ns);
+            }
+            let mut total = Distribution::<u64>::default();
+            shares.iter().for_each(|share| total.add(share));
+            let mut row = Distribution::<u32>::default();
+            shares.iter().for_each(|share| row.add_same(share));
+            for merged in [(total.samples, total.sum_ns, total.min_ns, total.max_ns),
+                           (row.samples, row.sum_ns, row.min_ns, row.max_ns)] {
+                prop_assert_eq!(merged, (one.samples, one.sum_ns, one.min_ns, one.max_ns));
+            }
+            for quantile in [0.5, 0.9, 0.95] {
+                prop_assert_eq!(total.quantile_ns(quantile), one.quantile_ns(quantile));
+                prop_assert_eq!(row.quantile_ns(quantile), one.quantile_ns(quantile));
+            }
+        }
+
+        #[test]
+        fn percentiles_are_right_to_three_digits(
+            mut times in proptest::collection::vec(0u64..HIGHEST_NS, 1_000..1_200)
+        ) {
+            let mut recorded = Distribution::<u32>::default();
+            times.iter().for_each(|&time_ns| recorded.record(time_ns));
+            times.sort_unstable();
+            for quantile in [0.5, 0.9, 0.99] {
+                let rank = (quantile * times.len() as f64).ceil() as usize;
+                let exact_ns = times[rank.clamp(1, times.len()) - 1] as f64;
+                let got_ns = recorded.quantile_ns(quantile).unwrap() as f64;
+                prop_assert!((got_ns - exact_ns).abs() <= exact_ns / 1_000.0 + 1.0,
+                    "q{quantile}: {got_ns} for {exact_ns}");
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! What is counted of one kind of transaction.
+//!
+//! In: samples. Out: exact counts and distributions. Must never: allocate while it counts.
+
+use crate::distribution::Distribution;
+use crate::sample::{Outcome, Sample};
+use hdrhistogram::Counter;
+
+/// What is to be recorded, decided before the run so that recording allocates nothing. All
+/// workers of a run have the same shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Number of kinds of transaction; at least 1.
+    pub kinds: usize,
+    /// Starts are scheduled: service time differs from response time and is recorded apart.
+    pub open_loop: bool,
+    /// Some connections have kernel stamps: the parts of samples are recorded. Where this is
+    /// false, parts are ignored.
+    pub parts: bool,
+    /// Each transaction has a connection of its own: the time for connecting is recorded.
+    pub connect: bool,
+}
+
+impl Shape {
+    /// A closed loop without stamps.
+    pub fn closed(kinds: usize) -> Shape {
+        Shape {
+            kinds,
+            open_loop: false,
+            parts: false,
+            connect: false,
+        }
+    }
+}
+
+/// Counts and times of one kind of transaction. Times are of committed transactions only.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tally<C: Counter> {
+    /// Committed.
+    pub committed: u64,
+    /// Rolled back by intent.
+    pub rolled_back: u64,
+    /// Failed.
+    pub failed: u64,
+    /// Never started because hopelessly late.
+    pub skipped: u64,
+    /// Extra tries of transactions that ended.
+    pub retries: u64,
+    /// Sum of the response times of all that ended, however they ended, nanoseconds. Skipped ones
+    /// occupied nobody and are not in it.
+    pub busy_ns: u128,
+    /// From the scheduled start.
+    pub response: Distribution<C>,
+    /// From the actual start; absent in a closed loop, where it is the response time.
+    pub service: Option<Distribution<C>>,
+    /// Parts of the service time; absent without stamps.
+    pub parts: Option<PartTimes<C>>,
+    /// Connecting; absent unless each transaction has a connection of its own.
+    pub connect: Option<Distribution<C>>,
+}
+
+/// The parts of the service time of the samples that had usable stamps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartTimes<C: Counter> {
+    /// Queued in the client until transmitted.
+    pub send_wait: Distribution<C>,
+    /// Transmitted until arrived back.
+    pub server: Distribution<C>,
+    /// Arrived until noticed.
+    pub client_wait: Distribution<C>,
+    /// How many of the server times are upper bounds.
+    pub upper_bounds: u64,
+}
+
+impl<C: Counter> Default for PartTimes<C> {
+    fn default() -> Self {
+        PartTimes {
+            send_wait: Distribution::default(),
+            server: Distribution::default(),
+            client_wait: Distribution::default(),
+            upper_bounds: 0,
+        }
+    }
+}
+
+impl<C: Counter> Tally<C> {
+    /// An empty tally with room for what the shape asks for.
+    pub fn new(shape: Shape) -> Tally<C> {
+        Tally {
+            committed: 0,
+            rolled_back: 0,
+            failed: 0,
+            skipped: 0,
+            retries: 0,
+            busy_ns: 0,
+            response: Distribution::default(),
+            service: shape.open_loop.then(Distribution::default),
+            parts: shape.parts.then(PartTimes::default),
+            connect: shape.connect.then(Distribution::default),
+        }
+    }
+
+    /// Counts one sample. Does not allocate.
+    #[inline]
+    pub fn record(&mut self, sample: &Sample) {
+        self.retries += u64::from(sample.retries);
+        let response_ns = sample.response_ns();
+        match sample.outcome {
+            Outcome::Committed => {
+                self.committed += 1;
+                self.record_times(sample, response_ns);
+            }
+            Outcome::RolledBack => self.rolled_back += 1,
+            Outcome::Failed(..) => self.failed += 1,
+            Outcome::Skipped => {
+                self.skipped += 1;
+                return;
+            }
+        }
+        self.busy_ns += u128::from(response_ns);
+    }
+
+    #[inline]
+    fn record_times(&mut self, sample: &Sample, response_ns: u64) {
+        self.response.record(response_ns);
+        if let Some(service) = &mut self.service {
+            service.record(sample.service_ns());
+        }
+        if let (Some(times), Some(parts)) = (&mut self.parts, &sample.parts) {
+            times.send_wait.record(parts.send_wait_ns);
+            times.server.record(parts.server_ns);
+            times.client_wait.record(parts.client_wait_ns);
+            times.upper_bounds += u64::from(parts.upper_bound);
+        }
+        if let Some(connect) = &mut self.connect {
+            connect.record(sample.connect_ns);
+        }
+    }
+
+    /// The service times, which are the response times in a closed loop.
+    pub fn service(&self) -> &Distribution<C> {
+        self.service.as_ref().unwrap_or(&self.response)
+    }
+
+    /// Adds another's counts and times.
+    pub fn add<D: Counter>(&mut self, other: &Tally<D>) {
+        self.add_with(other, Distribution::add);
+    }
+
+    /// Adds a tally of the same counter, faster than [`Tally::add`].
+    pub fn add_same(&mut self, other: &Tally<C>) {
+        self.add_with(other, Distribution::add_same);
+    }
+
+    fn add_with<D: Counter>(
+        &mut self,
+        other: &Tally<D>,
+        add: impl Fn(&mut Distribution<C>, &Distribution<D>),
+    ) {
+        self.committed = self.committed.saturating_add(other.committed);
+        self.rolled_back = self.rolled_back.saturating_add(other.rolled_back);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.skipped = self.skipped.saturating_add(other.skipped);
+        self.retries = self.retries.saturating_add(other.retries);
+        self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);
+        add(&mut self.response, &other.response);
+        if let Some(service) = &other.service {
+            add(self.service.get_or_insert_default(), service);
+        }
+        if let Some(parts) = &other.parts {
+            let sum = self.parts.get_or_insert_default();
+            add(&mut sum.send_wait, &parts.send_wait);
+            add(&mut sum.server, &parts.server);
+            add(&mut sum.client_wait, &parts.client_wait);
+            sum.upper_bounds = sum.upper_bounds.saturating_add(parts.upper_bounds);
+        }
+        if let Some(connect) = &other.connect {
+            add(self.connect.get_or_insert_default(), connect);
+        }
+    }
+
+    /// Forgets all and keeps the memory.
+    pub fn clear(&mut self) {
+        (self.committed, self.rolled_back, self.failed) = (0, 0, 0);
+        (self.skipped, self.retries, self.busy_ns) = (0, 0, 0);
+        self.response.clear();
+        self.service.iter_mut().for_each(Distribution::clear);
+        self.connect.iter_mut().for_each(Distribution::clear);
+        if let Some(parts) = &mut self.parts {
+            parts.send_wait.clear();
+            parts.server.clear();
+            parts.client_wait.clear();
+            parts.upper_bounds = 0;
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! What the workers recorded adds up, whichever worker recorded it and whenever it ended.
+
+use prony_measure::{
+    Collected, Collector, ErrorClass, Leftover, Outcome, Part, Parts, Recorder, Row, Sample,
+    Schedule, Shape, Tally,
+};
+use proptest::prelude::*;
+
+const S: u64 = 1_000_000_000;
+
+fn at(ended_ns: u64) -> Sample {
+    Sample {
+        kind: 0,
+        outcome: Outcome::Committed,
+        scheduled_ns: ended_ns.saturating_sub(1_000),
+        started_ns: ended_ns.saturating_sub(1_000),
+        ended_ns,
+        connect_ns: 0,
+        retries: 0,
+        parts: None,
+    }
+}
+
+/// Delivers all that a recorder has finished.
+fn deliver(recorder: &mut Recorder, worker: usize, collector: &mut Collector) {
+    while let Some(interval) = recorder.take() {
+        recorder.give_back(collector.add(worker, interval));
+    }
+}
+
+/// Records samples on one worker and gives all rows with the result.
+fn one_worker(schedule: Schedule, samples: &[Sample], end_ns: u64) -> (Vec<Row>, Collected) {
+    let shape = Shape::closed(1);
+    let mut recorder = Recorder::new(schedule, shape);
+    let mut collector = Collector::new(schedule, shape, 1);
+    for sample in samples {
+        recorder.record(sample);
+        deliver(&mut recorder, 0, &mut collector);
+    }
+    recorder.finish(end_ns, Leftover::default());
+    deliver(&mut recorder, 0, &mut collector);
+    let mut rows: Vec<Row> = std::iter::from_fn(|| collector.next_row()).collect();
+    let collected = collector.finish();
+    rows.extend(collected.rows.iter().cloned());
+    (rows, collected)
+}
+
+fn committed(row: &Row) -> u64 {
+    row.interval.all().map_or(0, |all| all.committed)
+}
+
+#[test]
+fn a_sample_on_a_boundary_belongs_to_the_later_interval() {
+    let schedule = Schedule::seconds(0, 0, Some(3 * S));
+    let ends = [S - 1, S, 2 * S, 3 * S - 1, 3 * S];
+    let (rows, collected) = one_worker(schedule, &ends.map(at), 3 * S + 5);
+    assert_eq!(rows.iter().map(committed).collect::<Vec<_>>(), [1, 1, 2]);
+    assert_eq!(collected.measured.all().committed, 4);
+    assert_eq!(collected.measured.leftover.unfinished, 1);
+    assert_eq!(collected.measured.leftover.misplaced, 0);
+    assert_eq!(collected.measured.seconds(), 3.0);
+    assert!((collected.drain_s - 5e-9).abs() < 1e-15);
+}
+
+#[test]
+fn empty_seconds_have_rows_of_their_own() {
+    let schedule = Schedule::seconds(0, 0, None);
+    let (rows, collected) = one_worker(schedule, &[at(5), at(4 * S + 5)], 6 * S + S / 2);
+    assert_eq!(
+        rows.iter().map(committed).collect::<Vec<_>>(),
+        [1, 0, 0, 0, 1, 0, 0]
+    );
+    let indexes: Vec<u32> = rows.iter().map(|row| row.interval.span.index).collect();
+    assert_eq!(indexes, [0, 1, 2, 3, 4, 5, 6]);
+    assert_eq!(rows[6].interval.span.length_ns(), S / 2);
+    assert_eq!(collected.measured.seconds(), 6.5);
+    assert_eq!(collected.drain_s, 0.0);
+    assert!(collected.warmup.is_none());
+}
+
+#[test]
+fn a_run_that_ends_on_a_boundary_has_no_empty_row() {
+    let schedule = Schedule::seconds(0, 0, None);
+    let (rows, collected) = one_worker(schedule, &[at(5)], S);
+    assert_eq!(rows.len(), 1);
+    assert_eq!(collected.measured.seconds(), 1.0);
+}
+
+#[test]
+fn warm_up_is_apart_and_cut_where_it_ends() {
+    let schedule = Schedule::seconds(7, 3 * S / 2, Some(2 * S));
+    let ends = [7 + S, 6 + 3 * S / 2, 7 + 3 * S / 2, 7 + 3 * S];
+    let (rows, collected) = one_worker(schedule, &ends.map(at), 8 * S);
+    let parts: Vec<Part> = rows.iter().map(|row| row.interval.span.part).collect();
+    use Part::{Measured, Warmup};
+    assert_eq!(parts, [Warmup, Warmup, Measured, Measured]);
+    let warmup = collected.warmup.expect("there was one");
+    assert_eq!((warmup.all().committed, warmup.seconds()), (2, 1.5));
+    assert_eq!(collected.measured.all().committed, 2);
+    assert_eq!(collected.measured.seconds(), 2.0);
+}
+
+#[test]
+fn a_clock_that_goes_backwards_saturates() {
+    let schedule = Schedule::seconds(S, 0, Some(3 * S));
+    let mut backwards = at(2 * S);
+    backwards.started_ns = 3 * S;
+    backwards.scheduled_ns = 3 * S;
+    // Before the load began; in the second interval; back in the first, which is gone.
+    let samples = [at(5), backwards, at(S + 5)];
+    let (rows, collected) = one_worker(schedule, &samples, 4 * S);
+    assert_eq!(rows.iter().map(committed).collect::<Vec<_>>(), [1, 2, 0]);
+    let all = collected.measured.all();
+    assert_eq!((all.committed, all.response.min_ns), (3, 0));
+    assert_eq!(collected.measured.leftover.misplaced, 1);
+    assert_eq!(
+        collected.measured.seconds(),
+        3.0,
+        "the empty last second too"
+    );
+}
+
+#[test]
+fn a_late_sample_finds_its_interval_while_it_is_here() {
+    let schedule = Schedule::seconds(0, 0, Some(S));
+    let mut recorder = Recorder::new(schedule, Shape::closed(1));
+    assert!(recorder.rotate(S + 3), "into the drain");
+    recorder.record(&at(S - 1));
+    let interval = recorder.take().expect("the window's only interval");
+    assert_eq!(interval.kinds[0].committed, 1);
+    assert_eq!(interval.leftover, Leftover::default());
+    recorder.record(&at(S - 1));
+    recorder.finish(S + 9, Leftover::default());
+    let drain = recorder.take().expect("the drain");
+    assert_eq!(drain.leftover.unfinished, 1);
+    assert_eq!(drain.leftover.misplaced, 1);
+    assert!(recorder.take().is_none());
+}
+
+#[test]
+fn one_second_waits_for_every_worker() {
+    let schedule = Schedule::seconds(0, 0, None);
+    let shape = Shape::closed(1);
+    let mut collector = Collector::new(schedule, shape, 2);
+    let mut recorders = [(); 2].map(|()| Recorder::new(schedule, shape));
+    recorders[0].record(&at(5));
+    recorders[0].rotate(S);
+    deliver(&mut recorders[0], 0, &mut collector);
+    assert!(collector.next_row().is_none(), "worker 1 has not delivered");
+    recorders[1].set_connections(4);
+    recorders[1].record(&at(6));
+    recorders[1].rotate(2 * S + 1);
+    deliver(&mut recorders[1], 1, &mut collector);
+    let row = collector.next_row().expect("both delivered");
+    assert_eq!(committed(&row), 2);
+    assert_eq!(row.interval.health.connections, 4);
+    assert_eq!(row.worker_cpu_ns.len(), 2);
+    assert!(collector.next_row().is_none());
+    recorders[0].record(&at(S + 5));
+    recorders[0].finish(S + 10, Leftover::default());
+    deliver(&mut recorders[0], 0, &mut collector);
+    collector.end(0);
+    assert!(
+        collector.next_row().is_none(),
+        "worker 1 may still have something"
+    );
+    assert_eq!(collector.finish().measured.all().committed, 2 + 1);
+}
+
+#[test]
+fn closed_loops_do_not_pay_for_service_times() {
+    let mut tally = Tally::<u32>::new(Shape::closed(1));
+    tally.record(&at(5_000));
+    assert!(tally.service.is_none() && tally.parts.is_none() && tally.connect.is_none());
+    assert_eq!(tally.service().samples, 1);
+    let mut open = Tally::<u32>::new(Shape {
+        open_loop: true,
+        parts: true,
+        ..Shape::closed(1)
+    });
+    let mut late = at(5_000);
+    late.scheduled_ns = 0;
+    late.parts = Some(Parts {
+        upper_bound: true,
+        server_ns: 700,
+        ..Parts::default()
+    });
+    open.record(&late);
+    assert_eq!(
+        (open.response.max_ns, open.service().max_ns),
+        (5_000, 1_000)
+    );
+    let parts = open.parts.expect("asked for");
+    assert_eq!((parts.server.max_ns, parts.upper_bounds), (700, 1));
+}
+
+fn any_outcome() -> impl Strategy<Value = Outcome> {
+    prop_oneof![
+        5 => Just(Outcome::Committed),
+        1 => Just(Outcome::RolledBack),
+        1 => Just(Outcome::Skipped),
+        1 => Just(Outcome::Failed(ErrorClass::Deadlock, *b"40P01")),
+        1 => Just(Outcome::Failed(ErrorClass::Serialization, *b"40001")),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// The sum over workers, parts and leftovers is the number of samples; the sum over rows is
+    /// the totals.
+    #[test]
+    fn nothing_is_lost_and_nothing_counted_twice(
+        mut samples in proptest::collection::vec(
+            (0u64..9 * S, 0u64..S, 0usize..3, 0u16..2, any_outcome()), 0..200),
+        warmup_ns in 0u64..3 * S,
+        window_ns in proptest::option::of(1u64..5 * S),
+        eager in any::<bool>(),
+    ) {
+        let schedule = Schedule::seconds(10, warmup_ns, window_ns);
+        let shape = Shape { open_loop: true, ..Shape::closed(2) };
+        let mut collector = Collector::new(schedule, shape, 3);
+        let mut recorders = [(); 3].map(|()| Recorder::new(schedule, shape));
+        let mut expected = [0u64; 4];
+        let (mut warm, mut measured) = (0u64, 0u64);
+        samples.sort_by_key(|sample| sample.0);
+        let mut rows = Vec::new();
+        for &(ended_ns, length_ns, worker, kind, outcome) in &samples {
+            let scheduled_ns = ended_ns.saturating_sub(length_ns);
+            recorders[worker].record(&Sample {
+                kind, outcome, scheduled_ns, started_ns: scheduled_ns + length_ns / 2, ended_ns,
+                connect_ns: 0, retries: 0, parts: None,
+            });
+            let counted = ended_ns < schedule.window_end_ns();
+            let place = match outcome {
+                Outcome::Committed => 0,
+                Outcome::RolledBack => 1,
+                Outcome::Failed(..) => 2,
+                Outcome::Skipped => 3,
+            };
+            expected[place] += u64::from(counted);
+            let warming = ended_ns < schedule.window_start_ns();
+            warm += u64::from(counted && warming);
+            measured += u64::from(counted && !warming);
+            if eager {
+                deliver(&mut recorders[worker], worker, &mut collector);
+                rows.extend(std::iter::from_fn(|| collector.next_row()));
+            }
+        }
+        for (worker, recorder) in recorders.iter_mut().enumerate() {
+            recorder.finish(9 * S, Leftover::default());
+            deliver(recorder, worker, &mut collector);
+        }
+        let collected = collector.finish();
+        rows.extend(collected.rows.iter().cloned());
+        let counts = |tally: &Tally<u64>| {
+            [tally.committed, tally.rolled_back, tally.failed, tally.skipped]
+        };
+        let total = |counts: [u64; 4]| counts.iter().sum::<u64>();
+        let warmup = collected.warmup.as_ref().map_or([0; 4], |warmup| counts(&warmup.all()));
+        let window = counts(&collected.measured.all());
+        prop_assert_eq!(std::array::from_fn::<u64, 4, _>(|i| warmup[i] + window[i]), expected);
+        prop_assert_eq!((total(warmup), total(window)), (warm, measured));
+        let leftover = collected.measured.leftover;
+        prop_assert_eq!(
+            leftover.unfinished + leftover.never_started + warm + measured,
+            samples.len() as u64
+        );
+        prop_assert_eq!(leftover.misplaced, 0);
+        let failed = collected.measured.errors.total()
+            + collected.warmup.as_ref().map_or(0, |warmup| warmup.errors.total());
+        prop_assert_eq!(failed, expected[2]);
+        prop_assert_eq!(rows.iter().map(committed).sum::<u64>(), expected[0]);
+        for (index, row) in rows.iter().enumerate() {
+            prop_assert_eq!(row.interval.span.index as usize, index);
+        }
+    }
+}

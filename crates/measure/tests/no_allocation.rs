@@ -1,0 +1,116 @@
+//! Recording a sample allocates nothing, nor does a rotation whose boxes come back.
+
+use prony_measure::{
+    Collector, ErrorClass, Leftover, Outcome, Parts, Recorder, Sample, Schedule, Shape,
+};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: every call is passed on to the system's allocator unchanged; the counter is a plain
+// thread-local integer that needs no allocation itself.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller keeps the contract.
+        unsafe { System.realloc(pointer, layout, new_size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations_of(work: impl FnOnce()) -> u64 {
+    let before = ALLOCATIONS.with(Cell::get);
+    work();
+    ALLOCATIONS.with(Cell::get) - before
+}
+
+fn sample(ended_ns: u64, outcome: Outcome) -> Sample {
+    let started_ns = ended_ns.saturating_sub(90_000 + ended_ns % 7_919);
+    Sample {
+        kind: (ended_ns % 2) as u16,
+        outcome,
+        scheduled_ns: started_ns.saturating_sub(5_000),
+        started_ns,
+        ended_ns,
+        connect_ns: 10,
+        retries: 1,
+        parts: Some(Parts {
+            send_wait_ns: 1_000,
+            server_ns: 80_000,
+            client_wait_ns: 9_000,
+            upper_bound: false,
+        }),
+    }
+}
+
+#[test]
+fn the_allocator_counts() {
+    let mut made = None;
+    assert_eq!(allocations_of(|| made = Some(Box::new(7u64))), 1);
+    drop(made);
+}
+
+#[test]
+fn recording_and_rotating_allocate_nothing() {
+    let shape = Shape {
+        kinds: 2,
+        open_loop: true,
+        parts: true,
+        connect: true,
+    };
+    let second_ns = 1_000_000_000;
+    let schedule = Schedule::seconds(0, 2 * second_ns, Some(20 * second_ns));
+    let mut recorder = Recorder::new(schedule, shape);
+    let mut collector = Collector::new(schedule, shape, 1);
+    let mut turned = 0;
+    for second in 0..30 {
+        let spent = allocations_of(|| {
+            for number in 0..1_000u64 {
+                let outcome = match number % 10 {
+                    0 => Outcome::Failed(ErrorClass::Other, *b"23505"),
+                    1 => Outcome::RolledBack,
+                    2 => Outcome::Skipped,
+                    3 => Outcome::Failed(ErrorClass::Deadlock, [b'0' + (second % 10) as u8; 5]),
+                    _ => Outcome::Committed,
+                };
+                recorder.record(&sample(second * second_ns + number * 1_000_000, outcome));
+                recorder.turn(100 + number, 3);
+                recorder.stamps().stamped += 1;
+            }
+        });
+        assert_eq!(spent, 0, "second {second}");
+        let mut taken = None;
+        let spent = allocations_of(|| {
+            assert_eq!(recorder.rotate((second + 1) * second_ns), second < 22);
+            taken = recorder.take();
+        });
+        assert_eq!(spent, 0, "rotation after second {second}");
+        if let Some(interval) = taken {
+            recorder.give_back(collector.add(0, interval));
+            turned += 1;
+        }
+        while let Some(row) = collector.next_row() {
+            collector.recycle(row);
+        }
+    }
+    recorder.finish(30 * second_ns, Leftover::default());
+    assert_eq!(turned, 22);
+}

@@ -1,0 +1,161 @@
+use super::*;
+use crate::asked::flag;
+
+fn asked() -> Asked {
+    Asked {
+        workload: flag("tpcb", Some("tpcb".to_owned())),
+        ..Asked::default()
+    }
+}
+
+/// Checks that this is refused by one problem at this flag, with this message.
+fn refused(asked: Asked, at: &str, message: &str) {
+    let problems = asked.check().unwrap_err().0;
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert_eq!(problems[0].place.to_string(), at);
+    assert_eq!(problems[0].message, message);
+}
+
+#[test]
+fn the_defaults() {
+    let plan = asked().check().unwrap();
+    assert_eq!(plan.server, ServerPlan::Url(String::new()));
+    assert_eq!(plan.workload.scale, None);
+    let expected = DrivePlan {
+        clients: 8,
+        threads: 1,
+        pace: Pace::Closed,
+        stop: Stop::After(Duration::from_secs(60)),
+        warmup: Duration::ZERO,
+        grace: Duration::from_secs(5),
+        protocol: QueryMode::Prepared,
+        describe: true,
+        io: IoEngine::Auto,
+        connect_per_transaction: false,
+        tcp_sample: 0,
+        seed: None,
+        pin: false,
+    };
+    assert_eq!(plan.drive, expected);
+}
+
+#[test]
+fn limits_are_allowed_and_what_is_beyond_is_not() {
+    let clients = |count| Asked {
+        clients: flag("--clients", Some(count)),
+        ..asked()
+    };
+    assert!(clients(1).check().is_ok());
+    assert!(clients(1_000_000).check().is_ok());
+    for count in [0, 1_000_001, u64::MAX] {
+        let message = format!("must be from 1 to 1000000, is {count}");
+        refused(clients(count), "--clients", &message);
+    }
+    let scale = |scale| Asked {
+        scale: flag("--scale", Some(scale)),
+        ..asked()
+    };
+    assert_eq!(scale(9).check().unwrap().workload.scale, Some(9));
+    refused(scale(0), "--scale", "must be from 1 to 2000000000, is 0");
+}
+
+#[test]
+fn threads_and_tcp_sample_are_at_most_the_clients() {
+    let with = |threads, tcp_sample| Asked {
+        clients: flag("--clients", Some(4)),
+        threads: flag("--threads", Some(threads)),
+        tcp_sample: flag("--tcp-sample", Some(tcp_sample)),
+        ..asked()
+    };
+    assert!(with(4, 4).check().is_ok());
+    let message = "5 threads are more than the 4 clients";
+    refused(with(5, 0), "--threads", message);
+    let message = "a sample of 5 is more than the 4 clients";
+    refused(with(1, 5), "--tcp-sample", message);
+}
+
+#[test]
+fn the_pace() {
+    let with = |rate_tps, arrival| Asked {
+        rate_tps: flag("--rate", rate_tps),
+        arrival: flag("--arrival", arrival),
+        ..asked()
+    };
+    let pace = |asked: Asked| asked.check().unwrap().drive.pace;
+    let poisson = Pace::Rate {
+        rate_tps: 0.5,
+        arrival: Arrival::Poisson,
+    };
+    assert_eq!(pace(with(Some(0.5), None)), poisson);
+    let even = Pace::Rate {
+        rate_tps: 1e9,
+        arrival: Arrival::Even,
+    };
+    assert_eq!(pace(with(Some(1e9), Some(Arrival::Even))), even);
+    let message = "arrival has no meaning without a rate";
+    refused(with(None, Some(Arrival::Even)), "--arrival", message);
+    for rate in [0.0, -1.0, f64::NAN, f64::INFINITY, 1.1e9] {
+        let problems = with(Some(rate), None).check().unwrap_err().0;
+        assert!(problems[0].message.starts_with("must be more than 0"));
+    }
+}
+
+#[test]
+fn the_stop() {
+    let with = |seconds: Option<u64>, transactions| Asked {
+        duration: flag("--duration", seconds.map(Duration::from_secs)),
+        transactions: flag("--transactions", transactions),
+        warmup: flag("--warmup", Some(Duration::from_secs(10))),
+        ..asked()
+    };
+    let stop = |asked: Asked| asked.check().unwrap().drive.stop;
+    // A warm-up goes with a count: it is counted from the end of the warm-up.
+    assert_eq!(stop(with(None, Some(7))), Stop::Transactions(7));
+    let second = Duration::from_secs(1);
+    assert_eq!(stop(with(Some(1), None)), Stop::After(second));
+    refused(with(Some(0), None), "--duration", "must be more than 0");
+    refused(
+        with(None, Some(0)),
+        "--transactions",
+        "must be at least 1, is 0",
+    );
+    let message = "transactions and duration (--duration) exclude each other";
+    refused(with(Some(1), Some(1)), "--transactions", message);
+    let year = with(Some(367 * 86_400), None);
+    refused(year, "--duration", "must be at most 366d, is 8808h");
+}
+
+#[test]
+fn the_workload_has_a_name() {
+    let named = |name: Option<&str>| Asked {
+        workload: flag("WORKLOAD", name.map(str::to_owned)),
+        ..Asked::default()
+    };
+    refused(named(None), "workload.name", "is missing");
+    for name in ["", "tpc b", "5", "-x", "täpcb", "a;b"] {
+        let message = format!("\"{name}\" is not the name of a workload");
+        refused(named(Some(name)), "WORKLOAD", &message);
+    }
+    assert!(named(Some("select-only")).check().is_ok());
+    assert!(named(Some("tpcc_2")).check().is_ok());
+    let missing = Asked::from_toml("p.toml", "").unwrap();
+    refused(missing, "p.toml (workload.name)", "is missing");
+}
+
+#[test]
+fn the_server_is_one() {
+    let with = |url: &str, embedded| Asked {
+        url: flag("--url", Some(url.to_owned())),
+        embedded: flag("--embedded", Some(embedded)),
+        ..asked()
+    };
+    let message = "embedded and url (--url) exclude each other";
+    refused(with("postgres://h/d", true), "--embedded", message);
+    let plan = with("postgres://h/d", false).check().unwrap();
+    assert_eq!(plan.server, ServerPlan::Url("postgres://h/d".to_owned()));
+    refused(
+        with("postgres://h/\0", false),
+        "--url",
+        "contains a zero byte",
+    );
+}

@@ -1,0 +1,220 @@
+//! Durations as people write them: `500ms`, `60s`, `5m`, `1h30m`.
+//!
+//! In: text. Out: a [`Duration`], and the reverse, exact to the nanosecond. Must never: round.
+
+use std::time::Duration;
+
+/// Units with their length in nanoseconds, longest first.
+const UNITS: [(&str, u64); 7] = [
+    ("d", 86_400_000_000_000),
+    ("h", 3_600_000_000_000),
+    ("m", 60_000_000_000),
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("ns", 1),
+];
+
+/// A text that is not a duration.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}; write a duration as 500ms, 60s, 5m, 1h or 1m30s (a plain number counts seconds)")]
+pub struct DurationError(pub(crate) String);
+
+/// Reads a duration: whole numbers with the units `d`, `h`, `m`, `s`, `ms`, `us` or `ns`, the
+/// longest first and each at most once (`1m30s`), or a plain whole number of seconds.
+///
+/// # Errors
+/// What is wrong with the text, in words.
+pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(DurationError("the duration is empty".to_owned()));
+    }
+    if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return match text.parse::<u64>() {
+            Ok(seconds) => Ok(Duration::from_secs(seconds)),
+            Err(_) => Err(too_long(text)),
+        };
+    }
+    let mut rest = text;
+    let mut next_unit = 0;
+    let mut total = Duration::ZERO;
+    while !rest.is_empty() {
+        let (amount, unit, after) = part(text, rest)?;
+        let Some(index) = UNITS.iter().position(|(name, _)| *name == unit) else {
+            return Err(unknown_unit(text, unit));
+        };
+        if index < next_unit {
+            return Err(DurationError(format!(
+                "'{}' does not have its units in order, longest first and each once",
+                shorten(text)
+            )));
+        }
+        next_unit = index + 1;
+        total = times(amount, UNITS[index].1)
+            .and_then(|length| total.checked_add(length))
+            .ok_or_else(|| too_long(text))?;
+        rest = after;
+    }
+    Ok(total)
+}
+
+/// Splits off one number with its unit.
+fn part<'a>(text: &str, rest: &'a str) -> Result<(u64, &'a str, &'a str), DurationError> {
+    let digits = rest
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(rest.len());
+    let (number, rest) = rest.split_at(digits);
+    if number.is_empty() {
+        return Err(DurationError(format!(
+            "'{}' is not a duration",
+            shorten(text)
+        )));
+    }
+    let amount = number.parse::<u64>().map_err(|_| too_long(text))?;
+    let letters = rest
+        .find(|c: char| c.is_ascii_digit())
+        .unwrap_or(rest.len());
+    let (unit, rest) = rest.split_at(letters);
+    if unit.is_empty() {
+        return Err(DurationError(format!(
+            "'{}' ends in a number without a unit",
+            shorten(text)
+        )));
+    }
+    Ok((amount, unit, rest))
+}
+
+fn times(amount: u64, unit_ns: u64) -> Option<Duration> {
+    if unit_ns >= 1_000_000_000 {
+        let seconds = amount.checked_mul(unit_ns / 1_000_000_000)?;
+        return Some(Duration::from_secs(seconds));
+    }
+    Some(Duration::from_nanos(amount.checked_mul(unit_ns)?))
+}
+
+fn unknown_unit(text: &str, unit: &str) -> DurationError {
+    let text = shorten(text);
+    if unit.contains('.') {
+        return DurationError(format!("'{text}' has a fraction"));
+    }
+    if unit.contains(char::is_whitespace) {
+        return DurationError(format!("'{text}' has a space in it"));
+    }
+    let unit = shorten(unit);
+    DurationError(format!("'{unit}' in '{text}' is not a unit of time"))
+}
+
+fn too_long(text: &str) -> DurationError {
+    DurationError(format!("'{}' is too long a time", shorten(text)))
+}
+
+/// Cuts what a user wrote to what fits a message.
+pub(crate) fn shorten(text: &str) -> String {
+    const LONGEST: usize = 40;
+    if text.chars().count() <= LONGEST {
+        return text.to_owned();
+    }
+    text.chars().take(LONGEST).chain("...".chars()).collect()
+}
+
+/// Writes a duration so that [`parse_duration`] reads the same again: `1m30s`, `500ms`, `0s`.
+/// Days are not used: `24h` reads as well.
+pub fn format_duration(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    let nanos = u64::from(duration.subsec_nanos());
+    let amounts = [
+        (seconds / 3600, "h"),
+        (seconds / 60 % 60, "m"),
+        (seconds % 60, "s"),
+        (nanos / 1_000_000, "ms"),
+        (nanos / 1000 % 1000, "us"),
+        (nanos % 1000, "ns"),
+    ];
+    let text: String = amounts
+        .iter()
+        .filter(|(amount, _)| *amount > 0)
+        .map(|(amount, unit)| format!("{amount}{unit}"))
+        .collect();
+    // Under two minutes seconds alone read better, and a minute is not what was asked for then.
+    match (text.is_empty(), seconds) {
+        (true, _) => "0s".to_owned(),
+        (false, 60..120) if nanos == 0 => format!("{seconds}s"),
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn reads_what_people_write() {
+        let cases = [
+            ("500ms", 500),
+            ("60s", 60_000),
+            ("5m", 300_000),
+            ("1h", 3_600_000),
+            ("1m30s", 90_000),
+            ("1d", 86_400_000),
+            ("1s500ms", 1_500),
+            ("15", 15_000),
+            (" 0 ", 0),
+        ];
+        for (text, expected_ms) in cases {
+            assert_eq!(
+                parse_duration(text),
+                Ok(Duration::from_millis(expected_ms)),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn refuses_the_rest() {
+        for text in [
+            "",
+            "s",
+            "-5s",
+            "1.5s",
+            "10x",
+            "1m1m",
+            "30s1m",
+            "1m30",
+            "99999999999999999999",
+            "99999999999999999d",
+            "1h 30m",
+            "٣s",
+        ] {
+            assert!(parse_duration(text).is_err(), "{text}");
+        }
+        let fraction = parse_duration("1.5s").unwrap_err().to_string();
+        assert!(
+            fraction.starts_with("'1.5s' has a fraction; write"),
+            "{fraction}"
+        );
+    }
+
+    #[test]
+    fn writes_plainly() {
+        let cases = [(0, "0s"), (60_000, "60s"), (90_500, "1m30s500ms")];
+        for (ms, expected) in cases {
+            assert_eq!(format_duration(Duration::from_millis(ms)), expected);
+        }
+        assert_eq!(format_duration(Duration::from_secs(5400)), "1h30m");
+    }
+
+    proptest! {
+        #[test]
+        fn round_trip(seconds in any::<u64>(), nanos in 0u32..1_000_000_000) {
+            let duration = Duration::new(seconds, nanos);
+            prop_assert_eq!(parse_duration(&format_duration(duration)), Ok(duration));
+        }
+
+        #[test]
+        fn never_panics(text in "[0-9dhmsun. µ-]{0,40}") {
+            let _ = parse_duration(&text);
+        }
+    }
+}

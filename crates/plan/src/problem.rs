@@ -1,0 +1,140 @@
+//! A problem in a plan, with its place and a hint.
+//!
+//! In: nothing. Out: plain data that prints itself. Must never: quote a connection URL, which may
+//! hold a password.
+
+use std::fmt;
+
+/// Where a value was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In a TOML file.
+    File {
+        /// Name of the file as the user wrote it.
+        file: String,
+        /// Line and column, both from 1, the column in characters; absent for what is missing.
+        at: Option<(usize, usize)>,
+        /// Path of the key, such as `run.clients`; empty for the text as a whole.
+        key: String,
+    },
+    /// By a flag of the command line, such as `--clients`.
+    Flag(String),
+    /// Nowhere: it is missing, or it was made by a program. Holds the path of the key.
+    Key(String),
+}
+
+impl Place {
+    /// Problems of a file first, in the order of its lines, then the others.
+    fn order(&self) -> (u8, Option<(usize, usize)>) {
+        match self {
+            // What is missing has no line: it comes after what is there.
+            Self::File { at, .. } => (0, Some(at.unwrap_or((usize::MAX, 0)))),
+            Self::Flag(_) => (1, None),
+            Self::Key(_) => (2, None),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { file, at, key } => {
+                f.write_str(file)?;
+                if let Some((line, column)) = at {
+                    write!(f, ":{line}:{column}")?;
+                }
+                if !key.is_empty() {
+                    write!(f, " ({key})")?;
+                }
+                Ok(())
+            }
+            Self::Flag(name) => f.write_str(name),
+            Self::Key(key) => f.write_str(key),
+        }
+    }
+}
+
+/// One problem in a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Where.
+    pub place: Place,
+    /// What is wrong, in the user's words.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl Problem {
+    pub(crate) fn new(place: Place, message: impl Into<String>) -> Self {
+        Self {
+            place,
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message)?;
+        if let Some(hint) = &self.hint {
+            write!(f, "\n  hint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+/// All problems of a plan, in the order of their places; never empty as an error.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct Problems(pub Vec<Problem>);
+
+impl Problems {
+    /// Puts the problems into the order of their places.
+    pub(crate) fn sorted(mut problems: Vec<Problem>) -> Self {
+        problems.sort_by_key(|problem| problem.place.order());
+        Self(problems)
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.0.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prints_one_block_for_each_problem() {
+        let file = |at, key: &str| Place::File {
+            file: "p.toml".to_owned(),
+            at,
+            key: key.to_owned(),
+        };
+        let problems = Problems::sorted(vec![
+            Problem::new(Place::Flag("--rate".to_owned()), "must be more than 0"),
+            Problem::new(file(None, "workload.name"), "is missing"),
+            Problem::new(file(Some((7, 3)), "run.rate"), "is odd").hint("make it even"),
+        ]);
+        assert_eq!(
+            problems.to_string(),
+            "p.toml:7:3 (run.rate): is odd\n  hint: make it even\n\
+             p.toml (workload.name): is missing\n\
+             --rate: must be more than 0"
+        );
+    }
+}

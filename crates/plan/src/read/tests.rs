@@ -1,0 +1,210 @@
+use crate::problem::Problems;
+use crate::{Asked, Plan};
+use proptest::prelude::*;
+
+fn check(text: &str) -> Result<Plan, Problems> {
+    Asked::from_toml("p.toml", text).and_then(Asked::check)
+}
+
+/// What is printed for a plan with problems.
+fn problems(text: &str) -> String {
+    check(text).expect_err("has problems").to_string()
+}
+
+const NAMED: &str = "[workload]\nname = \"tpcb\"\n";
+
+#[test]
+fn five_mistakes_of_five_sorts_are_all_named_with_their_places() {
+    let text = r#"
+[server]
+url = "postgres://u:secret@h/d"
+embedded = true
+
+[workload]
+name = "tpcb"
+
+[run]
+cleints = 64
+threads = "2"
+duration = "60x"
+protocol = "prepard"
+rate = 0
+"#;
+    let expected = r#"p.toml:4:12 (server.embedded): embedded and url (p.toml:3:7 (server.url)) exclude each other
+  hint: name a server, or let Prony start one of its own: remove one of the two
+p.toml:10:1 (run.cleints): unknown key cleints
+  hint: did you mean clients?
+p.toml:11:11 (run.threads): must be a whole number, is a text
+  hint: write it without quotes: threads = 2
+p.toml:12:12 (run.duration): 'x' in '60x' is not a unit of time
+  hint: write a duration as 500ms, 60s, 5m, 1h or 1m30s (a plain number counts seconds)
+p.toml:13:12 (run.protocol): must be one of "simple", "extended", "prepared", is "prepard"
+  hint: did you mean "prepared"?
+p.toml:14:8 (run.rate): must be more than 0 and at most 1000000000 transactions a second, is 0
+  hint: leave rate out for a closed loop, as fast as the server answers"#;
+    assert_eq!(problems(text), expected);
+}
+
+#[test]
+fn a_misspelt_table_is_read_all_the_same() {
+    let found = problems("[wrokload]\nname = \"tpcb\"\n[rnu]\nclients = 0\n");
+    assert_eq!(found.matches("did you mean [").count(), 2, "{found}");
+    assert!(
+        found.contains("p.toml:4:11 (rnu.clients): must be from 1"),
+        "{found}"
+    );
+    assert!(!found.contains("missing"), "{found}");
+}
+
+#[test]
+fn hints_lead_to_the_right_table() {
+    let found =
+        problems("clients = 3\n[workload]\nname = \"tpcb\"\nthreads = 2\n[run]\nscale = 3\n");
+    assert!(found.contains("clients belongs under [run]"), "{found}");
+    assert!(found.contains("it belongs under [run]"), "{found}");
+    assert!(found.contains("scale belongs under [workload]"), "{found}");
+    let found =
+        problems("[workload]\nname = \"tpcb\"\n[run]\njobs = 4\nbanana = 1\nhost = \"h\"\n");
+    assert!(found.contains("did you mean threads?"), "{found}");
+    assert!(found.contains("[run] has clients, threads"), "{found}");
+    assert!(
+        found.contains("did you mean url under [server]?"),
+        "{found}"
+    );
+}
+
+#[test]
+fn a_problem_brings_no_echo() {
+    // threads > the default of 8 clients is no problem where clients could not be read.
+    for clients in ["cleints = 64", "clients = \"64\"", "clients = 0"] {
+        let found = problems(&format!("{NAMED}[run]\nthreads = 16\n{clients}\n"));
+        assert!(!found.contains("more than"), "{found}");
+    }
+    let found = problems(&format!("{NAMED}[run]\narrival = \"even\"\nrate = \"5\"\n"));
+    assert!(!found.contains("without a rate"), "{found}");
+    for name in ["nmae = \"tpcb\"", "name = 5"] {
+        let found = problems(&format!("[workload]\n{name}\n"));
+        assert!(!found.contains("missing"), "{found}");
+    }
+    let found = problems("workload = 5\n");
+    assert_eq!(found.lines().count(), 2, "{found}");
+    assert!(found.contains("(workload): must be a table"), "{found}");
+}
+
+#[test]
+fn text_that_is_no_toml_is_one_problem_and_quotes_nothing() {
+    let text = "[server]\nurl = \"postgres://u:secret@h/d\n[run]\nclients = 0\n";
+    let error = Asked::from_toml("p.toml", text).unwrap_err();
+    assert_eq!(error.0.len(), 1);
+    let shown = error.to_string();
+    assert!(shown.starts_with("p.toml:2:"), "{shown}");
+    assert!(shown.contains("is not TOML: "), "{shown}");
+    assert!(!shown.contains("secret"), "{shown}");
+}
+
+#[test]
+fn a_password_is_never_quoted() {
+    let text = "[server]\nurl = [\"postgres://u:secret@h/d\"]\npassword = \"secret\"\n\
+                [workload]\nname = \"tpcb\"\n[run]\nclients = \"secret\"\nduration = [\"secret\"]\n";
+    let found = problems(text);
+    assert!(!found.contains("secret"), "{found}");
+    assert!(found.contains("did you mean url?"), "{found}");
+}
+
+#[test]
+fn options_reach_the_workload_as_they_are() {
+    let plan = check(&format!(
+        "{NAMED}fillfactor = 90\nmix = {{ read = 0.5 }}\nday = 2026-11-20\nlist = [1, \"a\"]\n"
+    ))
+    .unwrap();
+    let options = &plan.workload.options;
+    assert_eq!(options.len(), 4);
+    assert_eq!(options["fillfactor"].as_integer(), Some(90));
+    assert_eq!(options["mix"]["read"].as_float(), Some(0.5));
+    assert_eq!(options["list"][1].as_str(), Some("a"));
+    assert!(options["day"].is_datetime());
+}
+
+#[test]
+fn numbers_in_every_notation() {
+    let plan = check(&format!(
+        "{NAMED}scale = 1_000\n[run]\nclients = 0x40\nrate = 5e3\nseed = 18446744073709551615\nwarmup = 10\n"
+    ))
+    .unwrap();
+    assert_eq!(plan.workload.scale, Some(1000));
+    assert_eq!(plan.drive.clients, 64);
+    assert_eq!(plan.drive.seed, Some(u64::MAX));
+    assert_eq!(plan.drive.warmup.as_secs(), 10);
+    let found = problems(&format!(
+        "{NAMED}[run]\nclients = -5\nseed = 18446744073709551616\nwarmup = -1\n"
+    ));
+    assert!(found.contains("must not be negative, is -5"), "{found}");
+    assert!(
+        found.contains("must be at most 18446744073709551615"),
+        "{found}"
+    );
+    assert!(
+        found.contains("(run.warmup): '-1' is not a duration"),
+        "{found}"
+    );
+}
+
+#[test]
+fn columns_count_characters_and_windows_line_ends_do_no_harm() {
+    let text = "workload.name = \"tpcb\"\r\nrun = { \"öäü\" = 1, io = 5 }\r\n";
+    let found = problems(text);
+    assert!(found.contains("p.toml:2:9 (run.öäü)"), "{found}");
+    assert!(found.contains("p.toml:2:25 (run.io)"), "{found}");
+}
+
+const WHOLE: &str = include_str!("../../../../plans/open-loop-rate.toml");
+
+proptest! {
+    #[test]
+    fn any_text_gives_an_answer(text in "(?s).{0,200}") {
+        let _ = check(&text);
+    }
+
+    #[test]
+    fn a_damaged_plan_gives_an_answer(
+        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<Option<char>>()), 1..12)
+    ) {
+        let mut text: Vec<char> = WHOLE.chars().collect();
+        for (at, edit) in edits {
+            let at = at.index(text.len());
+            match edit {
+                Some(c) => text[at] = c,
+                None => { text.remove(at); }
+            }
+        }
+        let text: String = text.into_iter().collect();
+        if let Err(problems) = check(&text) {
+            prop_assert!(!problems.0.is_empty());
+        }
+    }
+
+    #[test]
+    fn odd_values_under_known_keys_give_an_answer(
+        entries in prop::collection::btree_map(
+            prop::sample::select(vec![
+                "clients", "threads", "duration", "transactions", "warmup", "grace", "rate",
+                "arrival", "protocol", "describe", "io", "tcp_sample", "seed", "pin", "claints",
+            ]),
+            prop::sample::select(vec![
+                "-1", "0", "1", "1.5", "nan", "-inf", "true", "\"\"", "\"60s\"", "\"even\"",
+                "99999999999999999999", "1e400", "2026-11-20", "[]", "[1]", "{}", "{a = 1}",
+                "0xffffffffffffffff", "\"1m1m\"", "\"prepared\"",
+            ]),
+            0..8,
+        )
+    ) {
+        let mut text = NAMED.to_owned() + "[run]\n";
+        for (key, value) in &entries {
+            text += &format!("{key} = {value}\n");
+        }
+        match check(&text) {
+            Ok(plan) => prop_assert!(!entries.contains_key("claints") && plan.drive.clients >= 1),
+            Err(problems) => prop_assert!(!problems.0.is_empty()),
+        }
+    }
+}

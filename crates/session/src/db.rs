@@ -1,0 +1,276 @@
+//! The handle that a virtual user's code awaits.
+//!
+//! In: plain async code of a workload. Out: requests in the connection's record, samples on the
+//! worker's desk. Must never: wait for anything that its worker does not complete.
+
+use crate::conn::{Ask, Conn, Now};
+use crate::desk::Desk;
+use crate::error::DbError;
+use crate::program::Ended;
+use prony_measure::{Kind, Outcome};
+use prony_wire::postgres::reply::{Block, Row};
+use prony_wire::{Exchange, Statement, Value};
+use std::cell::Ref;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// A virtual user's handle of its one connection.
+///
+/// A transaction is what stands between [`Db::start`] and [`Db::end`]:
+///
+/// ```
+/// # use prony_session::{Db, DbError, Ended, Outcome};
+/// # use prony_wire::Statement;
+/// async fn user(mut db: Db, select: Statement) -> Result<(), Ended> {
+///     loop {
+///         db.start(0).await?;
+///         let result = db.exec(&select, &[]).await.map(|_| Outcome::Committed);
+///         db.end(result).await?;
+///     }
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Db {
+    conn: Rc<Conn>,
+    desk: Rc<Desk>,
+    done: u64,
+}
+
+impl Db {
+    /// A handle of `conn`, for a worker that gives it to a user.
+    pub fn new(conn: Rc<Conn>, desk: Rc<Desk>) -> Self {
+        Db {
+            conn,
+            desk,
+            done: 0,
+        }
+    }
+
+    /// Waits for the next start, as the pace says, and begins a transaction of this kind there.
+    ///
+    /// # Errors
+    /// [`Ended`] when no transaction is to start any more.
+    pub async fn start(&mut self, kind: Kind) -> Result<(), Ended> {
+        loop {
+            if self.desk.rules().transactions > 0 && self.done == self.desk.rules().transactions {
+                return Err(Ended::Finished);
+            }
+            if self.desk.rules().paced && !self.desk.is_stopped() {
+                self.wait(Ask::Start).await;
+            }
+            if self.desk.is_stopped() {
+                return Err(Ended::Stopped);
+            }
+            let started_ns = self.conn.noticed_ns();
+            let scheduled_ns = if self.desk.rules().paced {
+                self.conn.scheduled_ns()
+            } else {
+                started_ns
+            };
+            self.done += u64::from(self.desk.counts(started_ns));
+            self.conn.now.set(Now {
+                kind,
+                scheduled_ns,
+                started_ns,
+                ..Now::default()
+            });
+            if !self.desk.rules().connect_per_transaction {
+                return Ok(());
+            }
+            self.wait(Ask::Renew).await;
+            if self.conn.is_up() {
+                let mut now = self.conn.now.get();
+                now.connect_ns = self.conn.noticed_ns() - started_ns;
+                self.conn.now.set(now);
+                return Ok(());
+            }
+            let failure = self.conn.failure();
+            self.end(Err(failure)).await?;
+        }
+    }
+
+    /// Ends the transaction and leaves its sample. After an error an open block is rolled back and
+    /// a lost connection awaited, outside the transaction's time.
+    ///
+    /// # Errors
+    /// [`Ended`] when the run stops meanwhile, or the program left its block open.
+    pub async fn end(&mut self, result: Result<Outcome, DbError>) -> Result<(), Ended> {
+        match result {
+            Ok(outcome) => {
+                self.desk.leave(self.conn.sample(outcome), None);
+                match self.conn.block() {
+                    Block::Idle => Ok(()),
+                    _ => Err(Ended::Failed(
+                        "the transaction ended with its block still open".to_owned(),
+                    )),
+                }
+            }
+            Err(error) => {
+                let outcome = Outcome::Failed(error.class, error.code);
+                self.desk.leave(self.conn.sample(outcome), Some(error));
+                self.recover().await
+            }
+        }
+    }
+
+    /// Begins another try of the transaction, from its first statement.
+    ///
+    /// # Errors
+    /// [`Ended`] when the run stops meanwhile.
+    pub async fn retry(&mut self) -> Result<(), Ended> {
+        self.recover().await?;
+        let mut now = self.conn.now.get();
+        now.retries += 1;
+        self.conn.now.set(now);
+        Ok(())
+    }
+
+    /// Rolls back an open block and awaits a lost connection.
+    async fn recover(&mut self) -> Result<(), Ended> {
+        loop {
+            if self.desk.is_stopped() {
+                return Err(Ended::Stopped);
+            }
+            if !self.conn.is_up() || self.conn.ask() == Ask::Dead {
+                // With a connection a transaction the next start makes one anyway; what is
+                // awaited here is that the server accepts any.
+                self.wait(Ask::Reconnect).await;
+            } else if self.conn.block() == Block::Idle || self.query("ROLLBACK").await.is_ok() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Executes one statement.
+    ///
+    /// # Errors
+    /// [`DbError`], as the server said, or because the connection was lost.
+    pub async fn exec(
+        &mut self,
+        statement: &Statement,
+        values: &[Value<'_>],
+    ) -> Result<Rows<'_>, DbError> {
+        self.batch(&[(statement, values)]).await
+    }
+
+    /// Executes several statements in one round trip. The server runs them in turn and, unless they
+    /// are in a block, as one transaction; after an error it skips the rest.
+    ///
+    /// # Errors
+    /// [`DbError`]: the first one of the batch.
+    pub async fn batch(
+        &mut self,
+        batch: &[(&Statement, &[Value<'_>])],
+    ) -> Result<Rows<'_>, DbError> {
+        self.check()?;
+        self.conn.request(batch.iter().copied());
+        self.reply().await
+    }
+
+    /// Executes text as it stands, as a simple query.
+    ///
+    /// # Errors
+    /// [`DbError`], as [`Db::exec`].
+    pub async fn query(&mut self, sql: &str) -> Result<Rows<'_>, DbError> {
+        self.check()?;
+        self.conn.query(sql);
+        self.reply().await
+    }
+
+    /// Sleeps: think time, keying time. It counts into a transaction that is under way.
+    pub async fn sleep(&mut self, time: Duration) {
+        let wake_ns = self
+            .conn
+            .noticed_ns()
+            .saturating_add(time.as_nanos() as u64);
+        self.conn.sleep_until(wake_ns);
+        Wait { conn: &self.conn }.await;
+    }
+
+    fn check(&self) -> Result<(), DbError> {
+        match self.conn.ask() {
+            Ask::Idle if self.conn.is_up() => Ok(()),
+            Ask::Idle => Err(self.conn.failure()),
+            _ => Err(DbError::protocol(
+                "an earlier statement of this user was abandoned before its reply".to_owned(),
+            )),
+        }
+    }
+
+    async fn reply(&mut self) -> Result<Rows<'_>, DbError> {
+        Wait { conn: &self.conn }.await;
+        if !self.conn.is_up() {
+            return Err(self.conn.failure());
+        }
+        let exchange = self.conn.exchange();
+        match exchange.failed().then(|| exchange.error()).flatten() {
+            Some(error) => Err(DbError::server(error.code, error.message)),
+            None => Ok(Rows { exchange }),
+        }
+    }
+
+    async fn wait(&mut self, ask: Ask) {
+        self.conn.set_ask(ask);
+        Wait { conn: &self.conn }.await;
+    }
+}
+
+/// Waits until the worker is done with what was asked.
+#[must_use]
+struct Wait<'a> {
+    conn: &'a Conn,
+}
+
+impl Future for Wait<'_> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        if self.conn.ask() == Ask::Ready {
+            self.conn.set_ask(Ask::Idle);
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+}
+
+impl Drop for Wait<'_> {
+    /// A request that is given up leaves a reply nobody waits for: the connection is of no use
+    /// then, and is not put right by guessing.
+    fn drop(&mut self) {
+        if self.conn.ask() != Ask::Idle {
+            self.conn.set_ask(Ask::Dead);
+        }
+    }
+}
+
+/// The reply to a request. Borrows the handle, so it is gone before the next request.
+#[derive(Debug)]
+pub struct Rows<'a> {
+    exchange: Ref<'a, Exchange>,
+}
+
+impl Rows<'_> {
+    /// The rows of all results, each with the number of its result from 0.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, Row<'_>)> {
+        self.exchange.rows()
+    }
+
+    /// The first row.
+    pub fn first(&self) -> Option<Row<'_>> {
+        self.iter().next().map(|(_, row)| row)
+    }
+
+    /// A value of the first row as a whole number.
+    pub fn int(&self, column: usize) -> Option<i64> {
+        self.first()?.int(column)
+    }
+
+    /// Rows that the last command changed or returned.
+    pub fn affected(&self) -> u64 {
+        self.exchange.affected()
+    }
+}

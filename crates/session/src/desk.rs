@@ -1,0 +1,81 @@
+//! What the users of one worker share with it.
+//!
+//! In: samples and errors from users; whether to stop, from the worker. Out: each to the other.
+//! Must never: cross a thread.
+
+use crate::error::DbError;
+use prony_measure::{Kind, Sample};
+use std::cell::{Cell, RefCell};
+
+/// How the users of a worker start.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rules {
+    /// Starts are granted by the worker, one by one; else a user starts when it is ready.
+    pub paced: bool,
+    /// A new connection for each transaction.
+    pub connect_per_transaction: bool,
+    /// How many transactions each user does before it is finished; 0: no limit.
+    pub transactions: u64,
+}
+
+/// Shared by a worker and its users.
+#[derive(Debug, Default)]
+pub struct Desk {
+    rules: Rules,
+    count_from_ns: Cell<u64>,
+    stop: Cell<bool>,
+    samples: RefCell<Vec<Sample>>,
+    errors: RefCell<Vec<(Kind, DbError)>>,
+}
+
+impl Desk {
+    /// A desk for users who start by these rules.
+    pub fn new(rules: Rules) -> Self {
+        Desk {
+            rules,
+            ..Desk::default()
+        }
+    }
+
+    /// How the users start.
+    pub fn rules(&self) -> Rules {
+        self.rules
+    }
+
+    /// Only transactions that start from this time on count towards `transactions`.
+    pub fn count_from(&self, from_ns: u64) {
+        self.count_from_ns.set(from_ns);
+    }
+
+    pub(crate) fn counts(&self, at_ns: u64) -> bool {
+        at_ns >= self.count_from_ns.get()
+    }
+
+    /// From now on no transaction starts.
+    pub fn stop(&self) {
+        self.stop.set(true);
+    }
+
+    /// Whether no transaction starts any more.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.get()
+    }
+
+    /// Hands the samples left since the last call to `take`, oldest first.
+    pub fn drain_samples(&self, take: impl FnMut(Sample)) {
+        self.samples.borrow_mut().drain(..).for_each(take);
+    }
+
+    /// Hands the errors left since the last call to `take`, oldest first.
+    pub fn drain_errors(&self, mut take: impl FnMut(Kind, DbError)) {
+        let mut errors = self.errors.borrow_mut();
+        errors.drain(..).for_each(|(kind, error)| take(kind, error));
+    }
+
+    pub(crate) fn leave(&self, sample: Sample, error: Option<DbError>) {
+        self.samples.borrow_mut().push(sample);
+        if let Some(error) = error {
+            self.errors.borrow_mut().push((sample.kind, error));
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Requests and replies of one logged-in connection, whatever its protocol.
+//!
+//! In: statements from a virtual user, bytes from the server. Out: bytes for the server, replies
+//! for the user. Must never: let a caller see which protocol it is. A second protocol is a second
+//! variant here.
+
+use crate::postgres::codec::Codec;
+use crate::postgres::error::ServerError;
+use crate::postgres::reply::{Block, Reply, Row, Violation};
+use crate::statement::{QueryMode, Statement, Value};
+
+/// Requests and replies of one connection.
+#[derive(Debug)]
+pub struct Exchange {
+    protocol: Protocol,
+    out: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Protocol {
+    Postgres { codec: Codec, reply: Reply },
+}
+
+impl Exchange {
+    /// For PostgreSQL. `describe`: ask for the row description with each execution, as libpq does.
+    pub fn postgres(mode: QueryMode, describe: bool) -> Self {
+        Exchange {
+            protocol: Protocol::Postgres {
+                codec: Codec::new(mode, describe),
+                reply: Reply::default(),
+            },
+            out: Vec::new(),
+        }
+    }
+
+    /// Forgets what belonged to the connection before this one.
+    pub fn reset(&mut self) {
+        let Protocol::Postgres { codec, reply } = &mut self.protocol;
+        codec.reset();
+        reply.reset();
+        self.out.clear();
+    }
+
+    /// Makes one request of these executions, which share a round trip.
+    pub fn request<'a>(&mut self, batch: impl Iterator<Item = (&'a Statement, &'a [Value<'a>])>) {
+        let Protocol::Postgres { codec, reply } = &mut self.protocol;
+        self.out.clear();
+        let mut ready = 0;
+        for (statement, values) in batch {
+            ready += codec.execute(statement, values, &mut self.out);
+        }
+        if ready == 0 {
+            codec.sync(&mut self.out);
+            ready = 1;
+        }
+        reply.expect(ready);
+    }
+
+    /// Makes one request of plain text.
+    pub fn query(&mut self, sql: &str) {
+        let Protocol::Postgres { codec, reply } = &mut self.protocol;
+        self.out.clear();
+        codec.query(sql, &mut self.out);
+        reply.expect(1);
+    }
+
+    /// The bytes of the request last made.
+    pub fn outgoing(&self) -> &[u8] {
+        &self.out
+    }
+
+    /// Takes bytes from the server. True when they complete the reply.
+    ///
+    /// # Errors
+    /// When the server breaks its protocol.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<bool, Violation> {
+        let Protocol::Postgres { codec, reply } = &mut self.protocol;
+        let complete = reply.feed(bytes)?;
+        if complete {
+            codec.answered(reply.parsed());
+        }
+        Ok(complete)
+    }
+
+    /// The reply's error, or what the server said before it closed the connection.
+    pub fn error(&self) -> Option<ServerError> {
+        let Protocol::Postgres { reply, .. } = &self.protocol;
+        reply.error().map(ServerError::parse)
+    }
+
+    /// Whether the reply holds an error.
+    pub fn failed(&self) -> bool {
+        let Protocol::Postgres { reply, .. } = &self.protocol;
+        reply.error().is_some()
+    }
+
+    /// State of the session's transaction block after the last reply.
+    pub fn block(&self) -> Block {
+        let Protocol::Postgres { reply, .. } = &self.protocol;
+        reply.block()
+    }
+
+    /// More had arrived than the reply.
+    pub fn has_surplus(&self) -> bool {
+        let Protocol::Postgres { reply, .. } = &self.protocol;
+        reply.has_surplus()
+    }
+
+    /// Rows that the last command changed or returned.
+    pub fn affected(&self) -> u64 {
+        let Protocol::Postgres { reply, .. } = &self.protocol;
+        reply.affected()
+    }
+
+    /// The rows of all results of the reply, each with the number of its result from 0.
+    pub fn rows(&self) -> impl Iterator<Item = (usize, Row<'_>)> {
+        let Protocol::Postgres { reply, .. } = &self.protocol;
+        reply.rows()
+    }
+}

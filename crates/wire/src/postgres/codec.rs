@@ -1,0 +1,272 @@
+//! Statements to bytes, for a connection that is logged in.
+//!
+//! In: statements and values. Out: messages appended to a buffer. Must never: wait for anything; a
+//! statement that is not yet prepared on this connection carries its Parse in front.
+//! Source: PostgreSQL documentation, "Message Formats".
+
+use crate::statement::{QueryMode, Statement, Value};
+
+/// What a connection remembers between requests.
+#[derive(Debug)]
+pub struct Codec {
+    mode: QueryMode,
+    describe: bool,
+    prepared: Vec<bool>,
+    /// Statements whose Parse is part of the request that is not yet answered, in order.
+    parsing: Vec<u16>,
+}
+
+impl Codec {
+    /// A codec for a fresh connection. `describe` asks for the row description with each execution,
+    /// as libpq does; without it the server does a little less work.
+    pub fn new(mode: QueryMode, describe: bool) -> Self {
+        Codec {
+            mode,
+            describe,
+            prepared: Vec::new(),
+            parsing: Vec::new(),
+        }
+    }
+
+    /// Forgets what the old connection had prepared.
+    pub fn reset(&mut self) {
+        self.prepared.clear();
+        self.parsing.clear();
+    }
+
+    /// How statements are sent.
+    pub fn mode(&self) -> QueryMode {
+        self.mode
+    }
+
+    /// Appends one execution. Returns how many `ReadyForQuery` it brings by itself: one in simple
+    /// mode, none otherwise, where [`Codec::sync`] ends the request.
+    pub fn execute(&mut self, statement: &Statement, values: &[Value], out: &mut Vec<u8>) -> u32 {
+        debug_assert_eq!(values.len(), statement.parameters(), "{}", statement.sql());
+        match self.mode {
+            QueryMode::Simple => {
+                message(out, b'Q', |out| {
+                    for (text, value) in statement.parts() {
+                        out.extend_from_slice(text.as_bytes());
+                        if let Some(value) = value.and_then(|n| values.get(n)) {
+                            literal(*value, out);
+                        }
+                    }
+                    out.push(0);
+                });
+                return 1;
+            }
+            QueryMode::Extended => {
+                parse(out, None, statement.sql());
+                self.bind(None, values, out);
+            }
+            QueryMode::Prepared => {
+                let id = statement.id();
+                let known = self.prepared.get(usize::from(id)) == Some(&true);
+                if !known && !self.parsing.contains(&id) {
+                    parse(out, Some(id), statement.sql());
+                    self.parsing.push(id);
+                }
+                self.bind(Some(id), values, out);
+            }
+        }
+        0
+    }
+
+    /// Appends a simple query. It brings one `ReadyForQuery`.
+    pub fn query(&mut self, sql: &str, out: &mut Vec<u8>) {
+        message(out, b'Q', |out| {
+            out.extend_from_slice(sql.as_bytes());
+            out.push(0);
+        });
+    }
+
+    /// Ends a request in the extended protocol. It brings one `ReadyForQuery`.
+    pub fn sync(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"S\0\0\0\x04");
+    }
+
+    /// Notes that a request was answered, `parsed` of its Parse messages with success.
+    pub fn answered(&mut self, parsed: u32) {
+        for id in self.parsing.drain(..).take(parsed as usize) {
+            let id = usize::from(id);
+            if self.prepared.len() <= id {
+                self.prepared.resize(id + 1, false);
+            }
+            self.prepared[id] = true;
+        }
+    }
+
+    fn bind(&self, id: Option<u16>, values: &[Value], out: &mut Vec<u8>) {
+        message(out, b'B', |out| {
+            out.push(0); // the unnamed portal
+            name(id, out);
+            out.extend_from_slice(&[0, 0]); // all values as text
+            out.extend_from_slice(&(values.len() as u16).to_be_bytes());
+            for value in values {
+                bound(*value, out);
+            }
+            out.extend_from_slice(&[0, 0]); // all results as text
+        });
+        if self.describe {
+            out.extend_from_slice(b"D\0\0\0\x06P\0");
+        }
+        out.extend_from_slice(b"E\0\0\0\x09\0\0\0\0\0");
+    }
+}
+
+fn parse(out: &mut Vec<u8>, id: Option<u16>, sql: &str) {
+    message(out, b'P', |out| {
+        name(id, out);
+        out.extend_from_slice(sql.as_bytes());
+        out.extend_from_slice(&[0, 0, 0]); // end of the text; no types given
+    });
+}
+
+/// Name of a prepared statement: `P_` and its number, nothing for the unnamed one.
+fn name(id: Option<u16>, out: &mut Vec<u8>) {
+    if let Some(id) = id {
+        out.extend_from_slice(b"P_");
+        out.extend_from_slice(itoa::Buffer::new().format(id).as_bytes());
+    }
+    out.push(0);
+}
+
+/// Appends a message: its type, its length and what `body` writes.
+pub(crate) fn message(out: &mut Vec<u8>, kind: u8, body: impl FnOnce(&mut Vec<u8>)) {
+    out.push(kind);
+    let at = out.len();
+    out.extend_from_slice(&[0; 4]);
+    body(out);
+    patch_length(out, at);
+}
+
+fn patch_length(out: &mut [u8], at: usize) {
+    let length = (out.len() - at) as u32;
+    out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+}
+
+/// A value of a Bind message: its length and its text.
+fn bound(value: Value, out: &mut Vec<u8>) {
+    let at = out.len();
+    out.extend_from_slice(&(-1i32).to_be_bytes());
+    match value {
+        Value::Null => return,
+        Value::Int(n) => out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes()),
+        Value::Float(x) => out.extend_from_slice(float(x).as_bytes()),
+        Value::Text(text) => out.extend_from_slice(text.as_bytes()),
+    }
+    let length = (out.len() - at - 4) as u32;
+    out[at..at + 4].copy_from_slice(&length.to_be_bytes());
+}
+
+/// A value inside the text of a simple query. Negative numbers are put in parentheses, for
+/// `a - -1` would otherwise start a comment.
+fn literal(value: Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Null => out.extend_from_slice(b"NULL"),
+        Value::Int(n) if n < 0 => {
+            out.push(b'(');
+            out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
+            out.push(b')');
+        }
+        Value::Int(n) => out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes()),
+        Value::Float(x) => {
+            out.extend_from_slice(b"'");
+            out.extend_from_slice(float(x).as_bytes());
+            out.extend_from_slice(b"'");
+        }
+        Value::Text(text) => quoted(text, out),
+    }
+}
+
+/// Text as a literal that means the same whatever `standard_conforming_strings` says.
+fn quoted(text: &str, out: &mut Vec<u8>) {
+    if text.contains('\\') {
+        out.extend_from_slice(b" E");
+    }
+    out.push(b'\'');
+    for byte in text.bytes() {
+        if byte == b'\'' || byte == b'\\' {
+            out.push(byte);
+        }
+        out.push(byte);
+    }
+    out.push(b'\'');
+}
+
+fn float(x: f64) -> String {
+    if x.is_nan() {
+        "NaN".to_owned()
+    } else if x.is_infinite() {
+        if x > 0.0 { "Infinity" } else { "-Infinity" }.to_owned()
+    } else {
+        format!("{x}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statement::Statements;
+
+    fn sent(mode: QueryMode, describe: bool, sql: &str, values: &[Value]) -> Vec<u8> {
+        let statement = Statements::new().add(sql);
+        let mut out = Vec::new();
+        let mut codec = Codec::new(mode, describe);
+        if codec.execute(&statement, values, &mut out) == 0 {
+            codec.sync(&mut out);
+        }
+        out
+    }
+
+    #[test]
+    fn simple_mode_writes_literals() {
+        let sql = "select $1 - $2, $3, $4, $5";
+        let values = [
+            Value::Int(7),
+            Value::Int(-7),
+            Value::Text(r"o'\n"),
+            Value::Null,
+            Value::Float(0.5),
+        ];
+        let out = sent(QueryMode::Simple, true, sql, &values);
+        assert_eq!(out[0], b'Q');
+        assert_eq!(out[1..5], (out.len() as u32 - 1).to_be_bytes());
+        assert_eq!(
+            &out[5..],
+            br"select 7 - (-7),  E'o''\\n', NULL, '0.5'"
+                .iter()
+                .chain(&[0])
+                .copied()
+                .collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn prepared_mode_parses_once_and_again_after_a_failed_parse() {
+        let statement = Statements::new().add("select $1");
+        let mut codec = Codec::new(QueryMode::Prepared, false);
+        let request = |codec: &mut Codec| {
+            let mut out = Vec::new();
+            codec.execute(&statement, &[Value::Int(1)], &mut out);
+            out[0]
+        };
+        assert_eq!(request(&mut codec), b'P');
+        codec.answered(0); // the Parse failed
+        assert_eq!(request(&mut codec), b'P');
+        codec.answered(1);
+        assert_eq!(request(&mut codec), b'B');
+        codec.reset();
+        assert_eq!(request(&mut codec), b'P');
+    }
+
+    #[test]
+    fn bind_is_as_documented() {
+        let out = sent(QueryMode::Extended, true, "q$1", &[Value::Int(-5)]);
+        let wanted: &[u8] = b"P\0\0\0\x0b\0q$1\0\0\0\
+            B\0\0\0\x12\0\0\0\0\0\x01\0\0\0\x02-5\0\0\
+            D\0\0\0\x06P\0E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
+        assert_eq!(out, wanted);
+    }
+}

@@ -1,0 +1,371 @@
+//! The reply to one request: its bytes, and how far they were understood.
+//!
+//! In: bytes as they arrive, cut anywhere. Out: whether the reply is complete; its rows, row count
+//! and error on demand. Must never: copy a row, or allocate once its buffer has grown to what the
+//! workload's replies need.
+
+use std::ops::Range;
+
+/// Largest message that is believed; a longer one is a broken or hostile server.
+const MESSAGE_MAX: usize = 1 << 30;
+
+/// A buffer that grew beyond this is given back when the reply is done with.
+const KEEP_MAX: usize = 64 * 1024;
+
+/// A server broke its own protocol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Violation {
+    /// A message that cannot come here.
+    Unexpected(u8),
+    /// A message of an impossible length.
+    Length(u8, u32),
+}
+
+impl std::fmt::Display for Violation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Violation::Unexpected(kind) => {
+                write!(
+                    f,
+                    "the server sent a message of type {:?} where none can come",
+                    *kind as char
+                )
+            }
+            Violation::Length(kind, length) => {
+                write!(
+                    f,
+                    "the server sent a message of type {:?} and {length} bytes",
+                    *kind as char
+                )
+            }
+        }
+    }
+}
+
+/// State of a session's transaction block, as ReadyForQuery tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// No block is open.
+    Idle,
+    /// Inside a block.
+    Open,
+    /// Inside a block that failed and must be rolled back.
+    Failed,
+}
+
+/// The reply to one request.
+#[derive(Debug)]
+pub struct Reply {
+    bytes: Vec<u8>,
+    scanned: usize,
+    ready_missing: u32,
+    parsed: u32,
+    error: Option<Range<usize>>,
+    complete: Option<Range<usize>>,
+    block: Block,
+}
+
+impl Default for Reply {
+    fn default() -> Self {
+        Reply {
+            bytes: Vec::new(),
+            scanned: 0,
+            ready_missing: 0,
+            parsed: 0,
+            error: None,
+            complete: None,
+            block: Block::Idle,
+        }
+    }
+}
+
+impl Reply {
+    /// Forgets everything, for a fresh connection.
+    pub fn reset(&mut self) {
+        *self = Reply {
+            bytes: std::mem::take(&mut self.bytes),
+            ..Reply::default()
+        };
+        self.bytes.clear();
+    }
+
+    /// Expects the answer to a request that brings `ready` messages ReadyForQuery.
+    pub fn expect(&mut self, ready: u32) {
+        if self.scanned == self.bytes.len() {
+            self.bytes.clear();
+            if self.bytes.capacity() > KEEP_MAX {
+                self.bytes = Vec::new();
+            }
+        } else {
+            self.bytes.drain(..self.scanned);
+        }
+        self.scanned = 0;
+        self.ready_missing = ready;
+        self.parsed = 0;
+        self.error = None;
+        self.complete = None;
+    }
+
+    /// Takes bytes that arrived. Returns true when the reply is complete by them.
+    ///
+    /// # Errors
+    /// When the server breaks the protocol; the connection is of no further use then.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<bool, Violation> {
+        self.bytes.extend_from_slice(bytes);
+        let waited = self.ready_missing > 0;
+        while let Some((kind, body)) = next_message(&self.bytes, self.scanned)? {
+            let end = body.end;
+            self.take(kind, body)?;
+            self.scanned = end;
+        }
+        Ok(waited && self.ready_missing == 0)
+    }
+
+    fn take(&mut self, kind: u8, body: Range<usize>) -> Result<(), Violation> {
+        match kind {
+            // Rows and their descriptions are read later, from the bytes.
+            b'D' | b'T' | b'2' | b'n' | b't' | b'I' | b's' | b'3' => {}
+            b'1' => self.parsed += 1,
+            b'C' => self.complete = Some(body),
+            b'Z' => {
+                self.block = match self.bytes[body].first() {
+                    Some(b'T') => Block::Open,
+                    Some(b'E') => Block::Failed,
+                    _ => Block::Idle,
+                };
+                self.ready_missing = match self.ready_missing.checked_sub(1) {
+                    Some(left) => left,
+                    None => return Err(Violation::Unexpected(kind)),
+                };
+                return Ok(());
+            }
+            // The first error of a request is the one that matters.
+            b'E' if self.error.is_none() => self.error = Some(body),
+            b'E' => {}
+            // A notice, a changed setting or a notification may come at any time.
+            b'N' | b'S' | b'A' => return Ok(()),
+            _ => return Err(Violation::Unexpected(kind)),
+        }
+        if self.ready_missing == 0 && kind != b'E' {
+            return Err(Violation::Unexpected(kind));
+        }
+        Ok(())
+    }
+
+    /// How many Parse messages the server accepted.
+    pub fn parsed(&self) -> u32 {
+        self.parsed
+    }
+
+    /// State of the session's transaction block.
+    pub fn block(&self) -> Block {
+        self.block
+    }
+
+    /// Body of the first ErrorResponse, if there was one.
+    pub fn error(&self) -> Option<&[u8]> {
+        self.error.clone().map(|r| &self.bytes[r])
+    }
+
+    /// More had arrived than this reply: its arrival may have been earlier than the last byte's.
+    pub fn has_surplus(&self) -> bool {
+        self.scanned < self.bytes.len()
+    }
+
+    /// Rows that the last command changed or returned, as its tag tells: `INSERT 0 5` is 5.
+    pub fn affected(&self) -> u64 {
+        let tag = self.complete.clone().map_or(&[][..], |r| &self.bytes[r]);
+        let text = std::str::from_utf8(tag).unwrap_or("");
+        let word = text.trim_end_matches('\0').rsplit(' ').next();
+        word.and_then(|w| w.parse().ok()).unwrap_or(0)
+    }
+
+    /// The rows of all results, in order, each with the number of its result from 0.
+    pub fn rows(&self) -> impl Iterator<Item = (usize, Row<'_>)> {
+        let (mut at, mut result) = (0, 0);
+        std::iter::from_fn(move || {
+            while let Ok(Some((kind, body))) = next_message(&self.bytes[..self.scanned], at) {
+                at = body.end;
+                match kind {
+                    b'D' => {
+                        return Some((
+                            result,
+                            Row {
+                                body: &self.bytes[body],
+                            },
+                        ));
+                    }
+                    b'C' | b'I' => result += 1,
+                    _ => {}
+                }
+            }
+            None
+        })
+    }
+}
+
+/// The next whole message at `at`: its type and where its body stands.
+fn next_message(bytes: &[u8], at: usize) -> Result<Option<(u8, Range<usize>)>, Violation> {
+    let Some(&[kind, a, b, c, d]) = bytes[at..].first_chunk::<5>() else {
+        return Ok(None);
+    };
+    let length = u32::from_be_bytes([a, b, c, d]);
+    if length < 4 || length as usize > MESSAGE_MAX {
+        return Err(Violation::Length(kind, length));
+    }
+    let body = at + 5..at + 1 + length as usize;
+    Ok((body.end <= bytes.len()).then_some((kind, body)))
+}
+
+/// One row of a result, its values as text.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    body: &'a [u8],
+}
+
+impl<'a> Row<'a> {
+    /// The values in order; `None` is NULL. Ends early if the row is malformed.
+    pub fn values(self) -> impl Iterator<Item = Option<&'a [u8]>> {
+        let mut rest = self.body.get(2..).unwrap_or(&[]);
+        std::iter::from_fn(move || {
+            let (length, tail) = rest.split_first_chunk::<4>()?;
+            match usize::try_from(i32::from_be_bytes(*length)) {
+                Err(_) => {
+                    rest = tail;
+                    Some(None)
+                }
+                Ok(length) => {
+                    let value = tail.get(..length)?;
+                    rest = &tail[length..];
+                    Some(Some(value))
+                }
+            }
+        })
+    }
+
+    /// A value as text; `None` if it is NULL, not there, or not UTF-8.
+    pub fn text(self, column: usize) -> Option<&'a str> {
+        std::str::from_utf8(self.values().nth(column)??).ok()
+    }
+
+    /// A value as a whole number.
+    pub fn int(self, column: usize) -> Option<i64> {
+        self.text(column)?.parse().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+        let mut out = vec![kind];
+        out.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
+        out.extend_from_slice(body);
+        out
+    }
+
+    /// A select of one row with a notice in the middle, as a server sends it.
+    fn select() -> Vec<u8> {
+        [
+            message(b'1', b""),
+            message(b'2', b""),
+            message(
+                b'T',
+                b"\0\x01abalance\0\0\0\x40\x01\0\x03\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0",
+            ),
+            message(b'N', b"SNOTICE\0\0"),
+            message(b'D', b"\0\x02\0\0\0\x04-123\xff\xff\xff\xff"),
+            message(b'C', b"SELECT 1\0"),
+            message(b'Z', b"T"),
+        ]
+        .concat()
+    }
+
+    #[test]
+    fn split_at_every_byte() {
+        let bytes = select();
+        for cut in 0..=bytes.len() {
+            let mut reply = Reply::default();
+            reply.expect(1);
+            let first = reply.feed(&bytes[..cut]).unwrap();
+            assert_eq!(first, cut == bytes.len());
+            if !first {
+                assert!(reply.feed(&bytes[cut..]).unwrap());
+            }
+            assert_eq!(reply.parsed(), 1);
+            assert_eq!(reply.block(), Block::Open);
+            assert_eq!(reply.affected(), 1);
+            let (result, row) = reply.rows().next().unwrap();
+            assert_eq!((result, row.int(0), row.text(1)), (0, Some(-123), None));
+            assert_eq!(reply.rows().count(), 1);
+        }
+    }
+
+    #[test]
+    fn bytes_behind_the_reply_are_kept_for_the_next() {
+        let mut reply = Reply::default();
+        reply.expect(1);
+        let mut bytes = select();
+        bytes.extend_from_slice(&message(b'N', b"S\0\0")[..3]);
+        assert!(reply.feed(&bytes).unwrap());
+        assert!(reply.has_surplus());
+        reply.expect(1);
+        assert!(!reply.feed(&message(b'N', b"S\0\0")[3..]).unwrap());
+        assert!(reply.feed(&message(b'Z', b"I")).unwrap());
+        assert!(!reply.has_surplus());
+    }
+
+    #[test]
+    fn the_first_error_counts_and_results_are_numbered() {
+        let mut reply = Reply::default();
+        reply.expect(1);
+        let bytes = [
+            message(b'D', b"\0\x01\0\0\0\x011"),
+            message(b'C', b"SELECT 1\0"),
+            message(b'D', b"\0\x01\0\0\0\x012"),
+            message(b'E', b"C40001\0Mfirst\0\0"),
+            message(b'E', b"C25P02\0Msecond\0\0"),
+            message(b'Z', b"E"),
+        ]
+        .concat();
+        assert!(reply.feed(&bytes).unwrap());
+        assert_eq!(reply.error().unwrap(), b"C40001\0Mfirst\0\0");
+        assert_eq!(reply.block(), Block::Failed);
+        let rows: Vec<_> = reply.rows().map(|(n, row)| (n, row.int(0))).collect();
+        assert_eq!(rows, [(0, Some(1)), (1, Some(2))]);
+    }
+
+    #[test]
+    fn a_misbehaving_server_is_noticed() {
+        let fails = |bytes: &[u8], ready| {
+            let mut reply = Reply::default();
+            reply.expect(ready);
+            reply.feed(bytes).unwrap_err()
+        };
+        assert_eq!(fails(&message(b'Z', b"I"), 0), Violation::Unexpected(b'Z'));
+        assert_eq!(
+            fails(&message(b'R', b"\0\0\0\0"), 1),
+            Violation::Unexpected(b'R')
+        );
+        assert_eq!(fails(b"D\0\0\0\x03", 1), Violation::Length(b'D', 3));
+        assert_eq!(
+            fails(b"D\xff\0\0\0", 1),
+            Violation::Length(b'D', 0xff00_0000)
+        );
+        assert_eq!(fails(&message(b'D', b""), 0), Violation::Unexpected(b'D'));
+        // The end of a server is announced between requests too: an error is no violation.
+        let mut reply = Reply::default();
+        reply.expect(0);
+        assert!(!reply.feed(&message(b'E', b"C57P01\0\0")).unwrap());
+    }
+
+    #[test]
+    fn a_malformed_row_ends_early() {
+        let row = Row {
+            body: b"\0\x02\0\0\0\x09abc",
+        };
+        assert_eq!(row.values().count(), 0);
+        assert_eq!(Row { body: b"" }.int(0), None);
+    }
+}

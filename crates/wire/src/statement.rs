@@ -1,0 +1,215 @@
+//! A statement and the values put into it, whatever the protocol.
+//!
+//! In: SQL with `$1`-style placeholders. Out: the statement cut at its placeholders, so that any
+//! protocol can send it as text or prepared. Must never: look into what the SQL means beyond its
+//! first word.
+
+/// A value for a placeholder. Values travel as text, which every engine reads and infers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// SQL NULL.
+    Null,
+    /// A whole number.
+    Int(i64),
+    /// A floating-point number, sent with as many digits as it needs to be read back unchanged.
+    Float(f64),
+    /// Text.
+    Text(&'a str),
+}
+
+/// How statements are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueryMode {
+    /// Text with the values in it.
+    Simple,
+    /// Parse, bind and execute each time.
+    Extended,
+    /// Parsed once a connection, bound and executed each time.
+    Prepared,
+}
+
+/// What a statement does to the transaction it runs in, as its first word tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Only reads: losing its reply loses nothing.
+    Reads,
+    /// Ends the transaction: losing its reply leaves the outcome unknown.
+    Commits,
+    /// Anything else: outside a block it commits by itself.
+    Writes,
+}
+
+/// One statement of a program.
+#[derive(Debug)]
+pub struct Statement {
+    id: u16,
+    sql: Box<str>,
+    /// Byte ranges of the text between placeholders; placeholder `n` follows piece `n`.
+    pieces: Vec<std::ops::Range<usize>>,
+    /// Which value (from 0) each placeholder takes.
+    slots: Vec<u16>,
+    parameters: u16,
+    effect: Effect,
+}
+
+impl Statement {
+    /// Number of this statement in its program, dense from 0; prepared statements are named by it.
+    pub fn id(&self) -> u16 {
+        self.id
+    }
+
+    /// The SQL with its placeholders.
+    pub fn sql(&self) -> &str {
+        &self.sql
+    }
+
+    /// How many values it takes: the largest placeholder number.
+    pub fn parameters(&self) -> usize {
+        usize::from(self.parameters)
+    }
+
+    /// What it does to its transaction.
+    pub fn effect(&self) -> Effect {
+        self.effect
+    }
+
+    /// Text and values in turn: each piece of text with the value that follows it, if any.
+    pub fn parts(&self) -> impl Iterator<Item = (&str, Option<usize>)> {
+        let slots = self.slots.iter().map(|s| Some(usize::from(*s)));
+        self.pieces
+            .iter()
+            .map(|r| &self.sql[r.clone()])
+            .zip(slots.chain(std::iter::once(None)))
+    }
+}
+
+/// The statements of one program, numbered in the order they were added.
+#[derive(Debug, Default)]
+pub struct Statements {
+    next: u16,
+}
+
+impl Statements {
+    /// An empty set.
+    pub fn new() -> Self {
+        Statements::default()
+    }
+
+    /// Adds a statement with `$1`, `$2`... where values go.
+    ///
+    /// # Panics
+    /// With more than 65,535 statements in one program.
+    pub fn add(&mut self, sql: &str) -> Statement {
+        let id = self.next;
+        self.next = id.checked_add(1).expect("at most 65,535 statements");
+        let (pieces, slots) = cut(sql);
+        Statement {
+            id,
+            sql: sql.into(),
+            pieces,
+            parameters: slots.iter().map(|s| s + 1).max().unwrap_or(0),
+            slots,
+            effect: effect(sql),
+        }
+    }
+}
+
+fn effect(sql: &str) -> Effect {
+    let word: String = sql
+        .trim_start()
+        .chars()
+        .take_while(|c| c.is_ascii_alphabetic())
+        .collect();
+    match word.to_ascii_lowercase().as_str() {
+        "select" | "show" | "begin" | "start" | "rollback" | "abort" | "set" | "values" => {
+            Effect::Reads
+        }
+        "commit" | "end" => Effect::Commits,
+        _ => Effect::Writes,
+    }
+}
+
+/// Cuts SQL at `$n`, leaving quoted text, quoted names and comments alone.
+fn cut(sql: &str) -> (Vec<std::ops::Range<usize>>, Vec<u16>) {
+    let bytes = sql.as_bytes();
+    let (mut pieces, mut slots) = (Vec::new(), Vec::new());
+    let (mut at, mut piece) = (0, 0);
+    while at < bytes.len() {
+        match bytes[at] {
+            quote @ (b'\'' | b'"') => at = past(bytes, at + 1, &[quote]),
+            b'-' if bytes[at..].starts_with(b"--") => at = past(bytes, at, b"\n"),
+            b'/' if bytes[at..].starts_with(b"/*") => at = past(bytes, at + 2, b"*/"),
+            b'$' => {
+                let digits = bytes[at + 1..]
+                    .iter()
+                    .take_while(|b| b.is_ascii_digit())
+                    .count();
+                match sql[at + 1..at + 1 + digits].parse::<u16>() {
+                    Ok(n) if n > 0 => {
+                        pieces.push(piece..at);
+                        slots.push(n - 1);
+                        at += 1 + digits;
+                        piece = at;
+                    }
+                    _ => at += 1,
+                }
+            }
+            _ => at += 1,
+        }
+    }
+    pieces.push(piece..bytes.len());
+    (pieces, slots)
+}
+
+/// The position after the next `end` at or behind `from`, or the end of the text.
+fn past(bytes: &[u8], from: usize, end: &[u8]) -> usize {
+    bytes[from.min(bytes.len())..]
+        .windows(end.len())
+        .position(|w| w == end)
+        .map_or(bytes.len(), |p| from + p + end.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(sql: &str) -> Vec<(String, Option<usize>)> {
+        let statement = Statements::new().add(sql);
+        statement.parts().map(|(t, v)| (t.to_owned(), v)).collect()
+    }
+
+    #[test]
+    fn cuts_at_placeholders_outside_quotes_and_comments() {
+        assert_eq!(
+            shown("update t set a = a + $1 where b = $2 and c = '$3' -- $4"),
+            [
+                ("update t set a = a + ".to_owned(), Some(0)),
+                (" where b = ".to_owned(), Some(1)),
+                (" and c = '$3' -- $4".to_owned(), None),
+            ]
+        );
+        assert_eq!(
+            shown("select /* $1 */ 1"),
+            [("select /* $1 */ 1".to_owned(), None)]
+        );
+        assert_eq!(shown("$2$1").len(), 3);
+        assert_eq!(shown("it's open $1").len(), 1);
+        assert_eq!(shown(""), [(String::new(), None)]);
+    }
+
+    #[test]
+    fn numbers_statements_and_counts_values() {
+        let mut set = Statements::new();
+        assert_eq!(set.add("select 1").id(), 0);
+        let second = set.add("select $2 + $1");
+        assert_eq!((second.id(), second.parameters()), (1, 2));
+    }
+
+    #[test]
+    fn first_word_tells_the_effect() {
+        let of = |sql| Statements::new().add(sql).effect();
+        assert_eq!(of(" SELECT 1"), Effect::Reads);
+        assert_eq!(of("END;"), Effect::Commits);
+        assert_eq!(of("insert into t values (1)"), Effect::Writes);
+    }
+}

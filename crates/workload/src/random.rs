@@ -1,0 +1,140 @@
+//! The random numbers of virtual users: the same ones as pgbench 15 and later draws.
+//!
+//! In: a seed. Out: a stream of numbers that depends on the seed alone. Must never: read a clock or
+//! the system's entropy. The generator is xoroshiro128** (Blackman and Vigna), its state filled by
+//! splitmix64 (Steele, Lea, Flood); a run's seed gives each client a generator of its own, in the
+//! order in which pgbench does it, so that one seed means one sequence of transactions in both.
+
+/// A generator of 64-bit numbers with 128 bits of state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Random {
+    s0: u64,
+    s1: u64,
+}
+
+impl Random {
+    /// A generator whose whole sequence follows from `seed`.
+    pub fn new(seed: u64) -> Self {
+        let mut counter = seed;
+        let s0 = splitmix64(&mut counter);
+        let s1 = splitmix64(&mut counter);
+        if s0 == 0 && s1 == 0 {
+            // The all-zero state would yield zeros for ever. No 64-bit seed leads here (splitmix64
+            // is a bijection of distinct counters), but the guard costs nothing.
+            return Random { s0: 1, s1: 0 };
+        }
+        Random { s0, s1 }
+    }
+
+    /// The generator of one client of a run: number `client` of those that the run's seed gives.
+    ///
+    /// Takes `client` steps of the run's generator; meant for the start of a run.
+    pub fn of_client(run_seed: u64, client: u32) -> Self {
+        let mut base = Random::new(run_seed);
+        for _ in 0..client {
+            base.next_u64();
+        }
+        Random::new(base.next_u64())
+    }
+
+    /// The next 64 bits.
+    pub fn next_u64(&mut self) -> u64 {
+        let value = self.s0.wrapping_mul(5).rotate_left(7).wrapping_mul(9);
+        let mixed = self.s0 ^ self.s1;
+        self.s0 = self.s0.rotate_left(24) ^ mixed ^ (mixed << 16);
+        self.s1 = mixed.rotate_left(37);
+        value
+    }
+
+    /// A whole number from `low` to `high`, both included, each with the same probability.
+    ///
+    /// `low` where the range is empty (`high < low`), without a step of the generator.
+    pub fn uniform(&mut self, low: i64, high: i64) -> i64 {
+        if high <= low {
+            return low;
+        }
+        // The width fits 64 bits unsigned whatever the two are.
+        let width = high.wrapping_sub(low) as u64;
+        // Take as many of the top bits as the width has, and throw a draw beyond it away: exact,
+        // and less than two draws on average.
+        let shift = width.leading_zeros();
+        loop {
+            let offset = self.next_u64() >> shift;
+            if offset <= width {
+                return low.wrapping_add(offset as i64);
+            }
+        }
+    }
+}
+
+/// Steps `counter` and mixes it.
+fn splitmix64(counter: &mut u64) -> u64 {
+    *counter = counter.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut mixed = *counter;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// First values of `random(1, 1000000)` under `pgbench --random-seed=42` (15.20 and 18.6).
+    #[test]
+    fn draws_what_pgbench_draws() {
+        assert_eq!(Random::of_client(42, 0).uniform(1, 1_000_000), 668_251);
+        assert_eq!(Random::of_client(42, 1).uniform(1, 1_000_000), 844_242);
+    }
+
+    /// With the clients' generators seeded, the run's generator gives pgbench's `default_seed`.
+    #[test]
+    fn the_order_of_seeding_is_that_of_pgbench() {
+        for (clients, default_seed) in [
+            (1, 4_306_334_408_478_191_133_u64),
+            (2, 4_482_733_528_210_176_216_u64),
+        ] {
+            let mut base = Random::new(42);
+            for _ in 0..clients {
+                base.next_u64();
+            }
+            assert_eq!(base.next_u64(), default_seed);
+        }
+    }
+
+    #[test]
+    fn uniform_reaches_both_ends_and_nothing_else() {
+        let mut random = Random::new(7);
+        let mut seen = [0_u32; 3];
+        for _ in 0..3000 {
+            let drawn = random.uniform(-1, 1);
+            seen[usize::try_from(drawn + 1).expect("inside the range")] += 1;
+        }
+        assert!(
+            seen.iter().all(|count| (800..1200).contains(count)),
+            "{seen:?}"
+        );
+    }
+
+    #[test]
+    fn uniform_takes_any_range() {
+        let mut random = Random::new(7);
+        assert_eq!(random.uniform(5, 5), 5);
+        assert_eq!(random.uniform(5, 4), 5);
+        let untouched = Random::new(7);
+        assert_eq!(random, untouched);
+        // The whole range of 64 bits: any value is right, none may loop for ever or overflow.
+        random.uniform(i64::MIN, i64::MAX);
+        assert!(random.uniform(i64::MIN, i64::MIN + 1) <= i64::MIN + 1);
+    }
+
+    #[test]
+    fn clients_have_different_sequences() {
+        let mut first = Random::of_client(1, 0);
+        let mut second = Random::of_client(1, 1);
+        assert_ne!(
+            (0..4).map(|_| first.next_u64()).collect::<Vec<_>>(),
+            (0..4).map(|_| second.next_u64()).collect::<Vec<_>>()
+        );
+    }
+}

@@ -1,0 +1,122 @@
+//! Which of the tables exist, whether they are pgbench's, and their sizes.
+//!
+//! In: a control connection. Out: facts of the catalog; tables dropped. Must never: touch a table
+//! that merely has one of the names.
+
+use super::schema::{DROP, Table};
+use crate::sql::{self, Row};
+use crate::{Error, TableFacts};
+use prony_server::Control;
+
+/// A table that exists under one of the names, first in the search path.
+pub struct Found {
+    /// Which one.
+    pub table: Table,
+    /// Whether it is a table with pgbench's columns, plain or partitioned.
+    pub ours: bool,
+    /// Whether it has a valid primary key on the right column.
+    pub keyed: bool,
+    /// Whether its file was exchanged since it was created: TRUNCATE, VACUUM FULL, CLUSTER.
+    pub rewritten: bool,
+    /// Names of its columns, comma-separated.
+    pub columns: String,
+    /// Sizes and statistics.
+    pub facts: TableFacts,
+}
+
+/// Sums are taken over the table and, where pgbench partitioned it, its partitions.
+const FIND: &str = "\
+select t.name, c.relkind in ('r', 'p'), \
+ (select string_agg(a.attname, ',' order by a.attnum) from pg_attribute a \
+   where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped), \
+ (select string_agg(a.attname, ',') from pg_index i join pg_attribute a \
+   on a.attrelid = i.indrelid and a.attnum = any(i.indkey) \
+   where i.indrelid = c.oid and i.indisprimary and i.indisvalid), \
+ pg_relation_filenode(c.oid) is distinct from c.oid, \
+ f.rows, f.table_bytes, f.index_bytes, f.dead, \
+ extract(epoch from clock_timestamp() - f.analyzed), f.visible, f.pages \
+from (values (0, 'pgbench_branches'), (1, 'pgbench_tellers'), (2, 'pgbench_accounts'), \
+ (3, 'pgbench_history')) t(place, name) \
+join pg_class c on c.oid = to_regclass(t.name) \
+cross join lateral (select sum(greatest(p.reltuples, 0))::bigint as rows, \
+  sum(pg_table_size(p.oid))::bigint as table_bytes, \
+  sum(pg_indexes_size(p.oid))::bigint as index_bytes, \
+  sum(pg_stat_get_dead_tuples(p.oid))::bigint as dead, \
+  max(greatest(pg_stat_get_last_analyze_time(p.oid), \
+   pg_stat_get_last_autoanalyze_time(p.oid))) as analyzed, \
+  sum(p.relallvisible)::bigint as visible, sum(p.relpages)::bigint as pages \
+ from pg_class p where p.oid = c.oid and p.relkind <> 'p' \
+  or p.oid in (select inhrelid from pg_inherits where inhparent = c.oid)) f \
+order by t.place";
+
+/// The tables that exist, in the order of [`Table::ALL`].
+pub fn find(control: &mut Control) -> Result<Vec<Found>, Error> {
+    let rows = sql::rows(control, "reading the catalog", FIND)?;
+    Ok(rows.iter().filter_map(read).collect())
+}
+
+fn read(row: &Row) -> Option<Found> {
+    let table = *Table::ALL
+        .iter()
+        .find(|table| Some(table.name()) == row.text(0))?;
+    let columns = row.text(2).unwrap_or_default().to_owned();
+    let count = |column| {
+        row.int(column)
+            .and_then(|value| u64::try_from(value).ok())
+            .unwrap_or(0)
+    };
+    let pages = count(11);
+    Some(Found {
+        table,
+        ours: row.is_true(1) && columns == table.columns().join(","),
+        keyed: row.text(3) == table.key(),
+        rewritten: row.is_true(4),
+        columns,
+        facts: TableFacts {
+            name: table.name().to_owned(),
+            rows: count(5),
+            table_bytes: count(6),
+            index_bytes: count(7),
+            dead_rows: count(8),
+            statistics_age_s: row.float(9),
+            all_visible: (pages > 0).then(|| count(10) as f64 / pages as f64),
+        },
+    })
+}
+
+/// Gives an error if a table of one of the names is not pgbench's.
+///
+/// # Errors
+/// Names the first such table.
+pub fn refuse_foreign(found: &[Found]) -> Result<(), Error> {
+    let Some(foreign) = found.iter().find(|found| !found.ours) else {
+        return Ok(());
+    };
+    let table = foreign.table;
+    Err(Error::Data {
+        problem: format!(
+            "{} exists and is not a table of this workload: it has the columns ({}) instead of ({})",
+            table.name(),
+            foreign.columns,
+            table.columns().join(",")
+        ),
+        hint: "rename it, or use another database or search_path: Prony drops only its own tables"
+            .to_owned(),
+    })
+}
+
+/// Drops the tables that exist; gives their names.
+///
+/// # Errors
+/// One of them is not pgbench's (then none is dropped), or the server refuses.
+pub fn clean(control: &mut Control) -> Result<Vec<String>, Error> {
+    let found = find(control)?;
+    refuse_foreign(&found)?;
+    if !found.is_empty() {
+        sql::run(control, "dropping the tables", DROP)?;
+    }
+    Ok(found
+        .iter()
+        .map(|found| found.table.name().to_owned())
+        .collect())
+}

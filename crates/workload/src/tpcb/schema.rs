@@ -1,0 +1,113 @@
+//! pgbench's tables: names, columns, sizes, and the SQL that makes them.
+//!
+//! In: a scale. Out: numbers and statements. Must never: differ from what `pgbench -i` makes
+//! (PostgreSQL 13 to 18), because pgbench is to run on these tables unchanged.
+
+/// Accounts of one branch.
+pub const ACCOUNTS_PER_BRANCH: u64 = 100_000;
+/// Tellers of one branch.
+pub const TELLERS_PER_BRANCH: u64 = 10;
+/// From this scale on account numbers are `bigint`, as pgbench has it.
+pub const BIGINT_FROM_SCALE: u32 = 20_000;
+/// Largest scale: teller numbers are `int`.
+pub const MAX_SCALE: u32 = i32::MAX as u32 / TELLERS_PER_BRANCH as u32;
+
+/// One of the four tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Table {
+    /// `pgbench_branches`.
+    Branches,
+    /// `pgbench_tellers`.
+    Tellers,
+    /// `pgbench_accounts`.
+    Accounts,
+    /// `pgbench_history`: empty after loading, without a key.
+    History,
+}
+
+impl Table {
+    /// In the order in which they are loaded.
+    pub const ALL: [Table; 4] = [
+        Table::Branches,
+        Table::Tellers,
+        Table::Accounts,
+        Table::History,
+    ];
+    /// Those that have rows and a key.
+    pub const KEYED: [Table; 3] = [Table::Branches, Table::Tellers, Table::Accounts];
+
+    /// Its name, without a schema: it stands in the first schema of the search path.
+    pub fn name(self) -> &'static str {
+        match self {
+            Table::Branches => "pgbench_branches",
+            Table::Tellers => "pgbench_tellers",
+            Table::Accounts => "pgbench_accounts",
+            Table::History => "pgbench_history",
+        }
+    }
+
+    /// The names of its columns.
+    pub fn columns(self) -> &'static [&'static str] {
+        match self {
+            Table::Branches => &["bid", "bbalance", "filler"],
+            Table::Tellers => &["tid", "bid", "tbalance", "filler"],
+            Table::Accounts => &["aid", "bid", "abalance", "filler"],
+            Table::History => &["tid", "bid", "aid", "delta", "mtime", "filler"],
+        }
+    }
+
+    /// Column of the primary key; `None` for history.
+    pub fn key(self) -> Option<&'static str> {
+        (self != Table::History).then(|| self.columns()[0])
+    }
+
+    /// Rows after loading.
+    pub fn rows(self, scale: u32) -> u64 {
+        let scale = u64::from(scale);
+        match self {
+            Table::Branches => scale,
+            Table::Tellers => scale * TELLERS_PER_BRANCH,
+            Table::Accounts => scale * ACCOUNTS_PER_BRANCH,
+            Table::History => 0,
+        }
+    }
+
+    /// The statement that creates it.
+    pub fn create(self, scale: u32) -> String {
+        let aid = if scale >= BIGINT_FROM_SCALE {
+            "bigint"
+        } else {
+            "int"
+        };
+        match self {
+            Table::Branches => "create table pgbench_branches(bid int not null, bbalance int, \
+                 filler char(88)) with (fillfactor=100)"
+                .to_owned(),
+            Table::Tellers => "create table pgbench_tellers(tid int not null, bid int, \
+                 tbalance int, filler char(84)) with (fillfactor=100)"
+                .to_owned(),
+            Table::Accounts => format!(
+                "create table pgbench_accounts(aid {aid} not null, bid int, abalance int, \
+                 filler char(84)) with (fillfactor=100)"
+            ),
+            Table::History => format!(
+                "create table pgbench_history(tid int, bid int, aid {aid}, delta int, \
+                 mtime timestamp, filler char(22))"
+            ),
+        }
+    }
+
+    /// The statement that adds its primary key; `None` for history.
+    pub fn add_key(self) -> Option<String> {
+        let key = self.key()?;
+        Some(format!(
+            "alter table {} add primary key ({key})",
+            self.name()
+        ))
+    }
+}
+
+/// Drops all four, as far as they exist; in one statement, because foreign keys
+/// (`pgbench -i --foreign-keys`) may join them.
+pub const DROP: &str = "drop table if exists pgbench_accounts, pgbench_branches, \
+     pgbench_history, pgbench_tellers";

@@ -1,0 +1,200 @@
+//! The programs of the account workloads, driven statement by statement on a real server: the same
+//! seed must give what pgbench's builtin scripts give, row for row.
+
+use crate::common::{Base, pgbench};
+use prony_server::Control;
+use prony_session::{Ask, Conn, Db, Desk, Ended, Outcome, Sample, UserId};
+use prony_wire::{Exchange, QueryMode};
+use prony_workload::find;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+/// What one user did.
+struct Done {
+    statements: Vec<String>,
+    samples: Vec<Sample>,
+    ended: Ended,
+}
+
+/// A worker of one user: sends its statements over a control connection.
+fn drive(base: &Base, name: &str, seed: u64, transactions: u64) -> Done {
+    let mut control = base.control();
+    let workload = find(name).expect("listed");
+    let loaded = workload
+        .program(&mut control, &base.plan(name, None))
+        .expect("data is there");
+    let conn = Rc::new(Conn::new(Exchange::postgres(QueryMode::Simple, false)));
+    let mut desk = Desk::default();
+    desk.transactions = transactions;
+    let desk = Rc::new(desk);
+    conn.opened();
+    let id = UserId {
+        client: 0,
+        clients: 1,
+        seed,
+    };
+    let mut user = loaded
+        .program
+        .user(id, Db::new(Rc::clone(&conn), Rc::clone(&desk)));
+    let mut context = Context::from_waker(Waker::noop());
+    let mut statements = Vec::new();
+    let (mut clock_ns, mut open) = (0, false);
+    let ended = loop {
+        if let Poll::Ready(ended) = user.as_mut().poll(&mut context) {
+            break ended;
+        }
+        assert_eq!(
+            conn.ask(),
+            Ask::Send,
+            "nothing else is asked for in a closed loop"
+        );
+        let sql = {
+            let bytes = conn.outgoing();
+            String::from_utf8(bytes[5..bytes.len() - 1].to_vec()).expect("text")
+        };
+        conn.take_up();
+        let reply = answer(&mut control, &sql, &mut open);
+        statements.push(sql);
+        assert!(conn.feed(&reply).expect("the protocol holds"));
+        clock_ns += 1000;
+        conn.ready(clock_ns);
+    };
+    let mut samples = Vec::new();
+    desk.drain_samples(|sample| samples.push(sample));
+    Done {
+        statements,
+        samples,
+        ended,
+    }
+}
+
+/// Runs a statement, and makes the reply that a user is to see.
+fn answer(control: &mut Control, sql: &str, open: &mut bool) -> Vec<u8> {
+    let message = |kind: u8, body: &[u8]| {
+        let length = u32::try_from(body.len() + 4).expect("short").to_be_bytes();
+        [&[kind][..], &length, body].concat()
+    };
+    match sql {
+        "BEGIN" => *open = true,
+        "END" | "ROLLBACK" => *open = false,
+        _ => {}
+    }
+    match control.execute(sql) {
+        Ok(count) => {
+            let tag = format!("DONE {count}\0");
+            let block: &[u8] = if *open { b"T" } else { b"I" };
+            [message(b'C', tag.as_bytes()), message(b'Z', block)].concat()
+        }
+        Err(error) => {
+            let code = error.sqlstate().expect("the server's own").to_owned();
+            let body = format!("SERROR\0C{code}\0Mfailed\0\0");
+            [message(b'E', body.as_bytes()), message(b'Z', b"E")].concat()
+        }
+    }
+}
+
+const HISTORY: &str = "select tid, bid, aid, delta from pgbench_history order by ctid";
+
+#[test]
+fn a_seed_gives_the_transactions_of_pgbench() {
+    let base = Base::new("seed");
+    base.load("tpcb", 3, 1).expect("loads");
+    let mut control = base.control();
+    for (name, script, length) in [
+        ("tpcb", "tpcb-like", 7),
+        ("simple-update", "simple-update", 5),
+    ] {
+        control
+            .execute("truncate pgbench_history")
+            .expect("empties");
+        pgbench(
+            &base,
+            &[
+                "-n",
+                "-b",
+                script,
+                "-c",
+                "1",
+                "-t",
+                "40",
+                "--random-seed=42",
+            ],
+        );
+        let theirs = control.query(HISTORY).expect("reads");
+        control
+            .execute("truncate pgbench_history")
+            .expect("empties");
+        let done = drive(&base, name, 42, 40);
+        assert_eq!(control.query(HISTORY).expect("reads"), theirs, "{name}");
+        assert_eq!(theirs.len(), 40);
+        assert_eq!(done.ended, Ended::Finished);
+        assert_eq!(done.statements.len(), 40 * length);
+        assert!(
+            done.samples
+                .iter()
+                .all(|sample| sample.outcome == Outcome::Committed)
+        );
+        assert_eq!(done.samples.len(), 40);
+    }
+    let report = find("tpcb")
+        .expect("listed")
+        .check(&mut control)
+        .expect("checks");
+    assert!(report.is_ok(), "{report:?}");
+}
+
+#[test]
+fn the_statements_are_those_that_the_workload_names() {
+    let base = Base::new("statements");
+    base.load("tpcb", 1, 1).expect("loads");
+    for name in ["tpcb", "simple-update", "select-only"] {
+        let done = drive(&base, name, 7, 2);
+        let named = find(name).expect("listed").statements();
+        assert_eq!(done.statements.len(), 2 * named.len());
+        for (sent, named) in done.statements.iter().zip(named.iter().chain(&named)) {
+            assert_eq!(shape(sent), shape(named), "{name}");
+        }
+    }
+}
+
+/// A statement without its placeholders and numbers, and without the parentheses that stand around
+/// negative ones.
+fn shape(sql: &str) -> String {
+    let drop = |c: char| matches!(c, '$' | '-' | '(' | ')' | '\'' | ' ') || c.is_ascii_digit();
+    sql.replace(drop, "")
+}
+
+#[test]
+fn a_failed_transaction_is_a_sample_and_the_user_goes_on() {
+    let base = Base::new("fails");
+    base.load("tpcb", 1, 1).expect("loads");
+    let mut control = base.control();
+    control
+        .execute("alter table pgbench_history add constraint positive check (delta > 0)")
+        .expect("a constraint that half of the transactions break");
+    let done = drive(&base, "tpcb", 3, 30);
+    assert_eq!(done.ended, Ended::Finished);
+    assert_eq!(done.samples.len(), 30);
+    let failed = done
+        .samples
+        .iter()
+        .filter(|s| matches!(s.outcome, Outcome::Failed(_, code) if code == *b"23514"));
+    let failed = failed.count();
+    assert!(failed > 0 && failed < 30, "{failed} of 30");
+    assert_eq!(
+        done.statements
+            .iter()
+            .filter(|sql| *sql == "ROLLBACK")
+            .count(),
+        failed
+    );
+    let report = find("tpcb")
+        .expect("listed")
+        .check(&mut control)
+        .expect("checks");
+    assert!(
+        report.is_ok(),
+        "what was rolled back left nothing: {report:?}"
+    );
+    assert_eq!(report.tables[3].rows, 30 - failed as u64);
+}

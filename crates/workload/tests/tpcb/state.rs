@@ -1,0 +1,192 @@
+//! The account workloads on a real server, beside the system's pgbench.
+
+use crate::common::{Base, pgbench};
+use prony_server::Control;
+use prony_workload::{State, find};
+
+/// What of a database's state a run depends on; the same text for the same state.
+const STATE: &str = "\
+select c.relname, c.relkind, c.relpersistence, c.reloptions, c.relpages, c.reltuples, \
+ c.relallvisible, pg_relation_size(c.oid), \
+ (select string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod) || \
+   case when a.attnotnull then ' not null' else '' end, ', ' order by a.attnum) \
+   from pg_attribute a where a.attrelid = c.oid and a.attnum > 0), \
+ (select string_agg(pg_get_constraintdef(k.oid), '; ') from pg_constraint k \
+   where k.conrelid = c.oid and k.contype = 'p'), \
+ (select count(*) from pg_statistic s where s.starelid = c.oid), \
+ c.relkind = 'r' and pg_stat_get_last_analyze_time(c.oid) is null, \
+ pg_stat_get_dead_tuples(c.oid) \
+from pg_class c where c.relname like 'pgbench%' order by 1";
+
+/// Pages that the visibility map calls all-visible; for accounts also those all-frozen (pgbench
+/// froze the small tables only from version 17 on).
+const VISIBLE: &str = "\
+select t, s.all_visible, case when t = 'pgbench_accounts' then s.all_frozen end from (values ('pgbench_branches'), ('pgbench_tellers'), \
+ ('pgbench_accounts')) v(t), pg_visibility_map_summary(t) s order by 1";
+
+/// Every value of every row, in the order of the table's file.
+const VALUES: &str = "\
+select md5(string_agg(t::text, E'\\n' order by aid)) from pgbench_accounts t \
+union all select string_agg(t::text, E'\\n' order by tid) from pgbench_tellers t \
+union all select string_agg(t::text, E'\\n' order by bid) from pgbench_branches t";
+
+fn control_version(control: &mut Control) -> u32 {
+    let rows = control.query("show server_version_num").expect("shows");
+    rows[0][0]
+        .as_deref()
+        .expect("a number")
+        .parse()
+        .expect("a number")
+}
+
+fn dump(control: &mut Control, sql: &str) -> Vec<String> {
+    let rows = control.query(sql).expect(sql);
+    rows.iter().map(|row| format!("{row:?}")).collect()
+}
+
+#[test]
+fn a_load_leaves_the_database_state_of_pgbench() {
+    let (ours, theirs) = (Base::new("state_prony"), Base::new("state_pgbench"));
+    let report = ours.load("tpcb", 2, 1).expect("loads");
+    assert_eq!(report.rows, 200_022);
+    assert!(report.bytes_sent > 30 * 200_000);
+    assert!(report.rows_per_s().expect("took time") > 0.0);
+    assert_eq!(
+        report.tables.iter().map(|t| t.rows).collect::<Vec<_>>(),
+        [2, 20, 200_000, 0]
+    );
+    assert!(report.tables[2].table_bytes > 20_000_000 && report.tables[2].index_bytes > 4_000_000);
+    pgbench(&theirs, &["-i", "-q", "-s", "2"]);
+    let (mut ours, mut theirs) = (ours.control(), theirs.control());
+    assert_eq!(dump(&mut ours, STATE), dump(&mut theirs, STATE));
+    assert_eq!(dump(&mut ours, VALUES), dump(&mut theirs, VALUES));
+    if control_version(&mut ours) >= 150_000 {
+        // Nothing that would call autovacuum into the first run. (What pgbench leaves here depends
+        // on timing.)
+        let counts = "select pg_stat_get_live_tuples(c.oid), pg_stat_get_ins_since_vacuum(c.oid) \
+             from pg_class c where c.relname = 'pgbench_accounts'";
+        assert_eq!(
+            ours.query(counts).expect("counts")[0],
+            [Some("200000".into()), Some("0".into())]
+        );
+    }
+    for control in [&mut ours, &mut theirs] {
+        if control
+            .execute("create extension if not exists pg_visibility")
+            .is_err()
+        {
+            eprintln!("pg_visibility is not installed: page marks compared by the catalog only");
+            return;
+        }
+    }
+    assert_eq!(dump(&mut ours, VISIBLE), dump(&mut theirs, VISIBLE));
+}
+
+#[test]
+fn several_jobs_load_the_same_rows() {
+    let (one, three) = (Base::new("jobs_one"), Base::new("jobs_three"));
+    one.load("tpcb", 2, 1).expect("loads");
+    let report = three.load("select-only", 2, 3).expect("loads");
+    assert_eq!((report.rows, report.jobs), (200_022, 3));
+    assert!(
+        report
+            .tables
+            .iter()
+            .take(3)
+            .all(|table| table.all_visible == Some(1.0)),
+        "{report:?}"
+    );
+    let (mut one, mut three) = (one.control(), three.control());
+    assert_eq!(dump(&mut one, VALUES), dump(&mut three, VALUES));
+    let check = find("tpcb")
+        .expect("listed")
+        .check(&mut three)
+        .expect("checks");
+    assert!(check.is_ok(), "{check:?}");
+}
+
+#[test]
+fn pgbench_runs_on_our_tables_and_the_check_holds_after_it() {
+    let base = Base::new("pgbench_runs");
+    base.load("tpcb", 1, 1).expect("loads");
+    let tpcb = find("tpcb").expect("listed");
+    let mut control = base.control();
+    // Without emptying the history first, it must match the balances exactly.
+    pgbench(&base, &["-n", "-b", "tpcb-like", "-c", "4", "-t", "50"]);
+    pgbench(&base, &["-n", "-N", "-c", "2", "-t", "20"]);
+    pgbench(&base, &["-S", "-n", "-c", "2", "-t", "100"]);
+    let report = tpcb.check(&mut control).expect("checks");
+    assert!(report.is_ok(), "{report:?}");
+    assert_eq!(report.scale, Some(1));
+    assert_eq!(report.tables[3].rows, 240);
+    let ids: Vec<_> = report
+        .findings
+        .iter()
+        .map(|finding| (finding.id, finding.state))
+        .collect();
+    assert!(
+        ids.contains(&("balances-accounts-history", State::Ok)),
+        "{ids:?}"
+    );
+    // pgbench empties the history: now the two cannot be compared, and the check says so.
+    pgbench(&base, &["-b", "tpcb-like", "-c", "1", "-t", "10"]);
+    let report = tpcb.check(&mut control).expect("checks");
+    assert!(report.is_ok(), "{report:?}");
+    let finding = report
+        .findings
+        .iter()
+        .find(|f| f.id == "balances-accounts-history");
+    let finding = finding.expect("always looked at");
+    assert!(
+        finding.state == State::Note && finding.text.contains("emptied"),
+        "{finding:?}"
+    );
+    // A lost update is found where it can be, and named.
+    base.load("tpcb", 1, 1).expect("loads again");
+    pgbench(&base, &["-n", "-b", "tpcb-like", "-t", "10"]);
+    control
+        .execute("update pgbench_accounts set abalance = abalance + 1 where aid = 7")
+        .expect("x");
+    control
+        .execute("update pgbench_tellers set tbalance = tbalance - 1 where tid = 7")
+        .expect("x");
+    let report = tpcb.check(&mut control).expect("checks");
+    let wrong: Vec<_> = report
+        .findings
+        .iter()
+        .filter(|f| f.state == State::Wrong)
+        .map(|f| f.id)
+        .collect();
+    assert_eq!(
+        wrong,
+        ["balances-tellers-branches", "balances-accounts-history"]
+    );
+}
+
+#[test]
+fn a_program_runs_on_tables_of_pgbench_partitioned_or_not() {
+    let base = Base::new("theirs");
+    let tpcb = find("tpcb").expect("listed");
+    let mut control = base.control();
+    for extra in [&[][..], &["--partitions=3"][..], &["--foreign-keys"][..]] {
+        pgbench(&base, &[&["-i", "-q", "-s", "1"], extra].concat());
+        for name in ["tpcb", "simple-update", "select-only"] {
+            let workload = find(name).expect("listed");
+            let loaded = workload
+                .program(&mut control, &base.plan(name, None))
+                .expect("runs");
+            assert_eq!(loaded.scale, 1);
+            assert_eq!(loaded.program.kinds(), [name]);
+        }
+        let report = tpcb.check(&mut control).expect("checks");
+        assert!(report.is_ok(), "{report:?}");
+        assert!(
+            report.tables[2].table_bytes > 10_000_000,
+            "{:?}",
+            report.tables
+        );
+    }
+    let dropped = tpcb.clean(&mut control).expect("cleans");
+    assert_eq!(dropped.len(), 4);
+    assert!(tpcb.clean(&mut control).expect("nothing to do").is_empty());
+}
