@@ -1,1 +1,17 @@
-//! drive
+//! The one loop: users, pace and stop become samples.
+//!
+//! In: a program of virtual users, where the server is, how to drive. Out: figures, a second at a
+//! time and in all. Must never: format, store or print them, or know what the users do.
+
+pub mod affinity;
+pub mod clock;
+pub mod io;
+pub mod link;
+pub mod pace;
+pub mod run;
+pub mod stamps;
+mod timers;
+pub mod worker;
+
+pub use run::{Driven, Error, Job, Observer, Start, run, run_simulated};
+pub use worker::{ConnectError, Happening, Incident};

@@ -4,8 +4,8 @@
 //! whatever takes time comes back as an event.
 
 use crate::io::{Io, Slot};
-use prony_server::control::error::{Cause, Failure};
-use prony_server::control::route::{Next, Route, after_failure, attempts};
+use prony_server::control::{Cause, Failure};
+use prony_server::control::{Next, Route, after_failure, attempts};
 use prony_server::{SessionAttrs, Target};
 use prony_wire::Channel;
 use prony_wire::postgres::{Connector, Parameters, Progress};
@@ -29,7 +29,9 @@ impl Routes {
     pub fn new(target: &Target) -> Self {
         let endpoints = target.endpoints.iter();
         Routes {
-            endpoints: endpoints.map(|endpoint| attempts(target, endpoint)).collect(),
+            endpoints: endpoints
+                .map(|endpoint| attempts(target, endpoint))
+                .collect(),
             session: target.session,
             timeout: target.connect_timeout,
         }
@@ -49,8 +51,8 @@ enum Phase {
 pub enum Step {
     /// Wait for the next event.
     Waiting,
-    /// The connection is up.
-    Up,
+    /// The connection is up; these bytes came behind the log-in.
+    Up(Vec<u8>),
     /// The server's queue of new connections is full for the moment.
     TryLater,
     /// No way leads there: why, for each that was tried.
@@ -75,7 +77,7 @@ pub struct Scratch {
 
 impl Link {
     /// A link that is down.
-    pub fn new() -> Self {
+    pub fn down() -> Self {
         Link {
             phase: Phase::Down,
             channel: Channel::Plain,
@@ -161,7 +163,7 @@ impl Link {
                 self.channel = channel;
                 self.phase = Phase::Up;
                 self.failures = Vec::new();
-                Step::Up
+                Step::Up(session.leftover)
             }
             Err(error) => self.next(io, slot, routes, Cause::Login(error)),
         }
@@ -256,7 +258,8 @@ impl Link {
             cause,
         });
         self.close(io, slot);
-        let more_attempts = usize::from(self.attempt) + 1 < routes.endpoints[usize::from(self.endpoint)].len();
+        let more_attempts =
+            usize::from(self.attempt) + 1 < routes.endpoints[usize::from(self.endpoint)].len();
         let more_endpoints = usize::from(self.endpoint) + 1 < routes.endpoints.len();
         match next {
             Next::Attempt if more_attempts => self.attempt += 1,

@@ -182,10 +182,25 @@ mod tests {
     fn impossible_stamps_are_discarded_and_counted() {
         let (_, mut stamps) = simulated(0);
         let mut counts = StampCounts::default();
-        assert!(stamps.split(0, sent(10, 0), Some(9), 20, &mut counts).is_none());
-        assert!(stamps.split(0, sent(10, 0), Some(21), 20, &mut counts).is_none());
-        assert!(stamps.split(0, sent(10, 0), None, 20, &mut counts).is_none());
-        assert_eq!((counts.impossible, counts.unstamped, counts.stamped), (2, 1, 0));
+        assert!(
+            stamps
+                .split(0, sent(10, 0), Some(9), 20, &mut counts)
+                .is_none()
+        );
+        assert!(
+            stamps
+                .split(0, sent(10, 0), Some(21), 20, &mut counts)
+                .is_none()
+        );
+        assert!(
+            stamps
+                .split(0, sent(10, 0), None, 20, &mut counts)
+                .is_none()
+        );
+        assert_eq!(
+            (counts.impossible, counts.unstamped, counts.stamped),
+            (2, 1, 0)
+        );
     }
 
     #[test]

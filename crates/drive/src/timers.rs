@@ -29,7 +29,9 @@ impl Timers {
 
     /// The earliest time, `u64::MAX` if there is none.
     pub fn next_ns(&self) -> u64 {
-        self.heap.peek().map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns)
+        self.heap
+            .peek()
+            .map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns)
     }
 
     /// The next one that is due.

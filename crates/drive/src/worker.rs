@@ -13,7 +13,7 @@ use crate::pace;
 use crate::stamps::{CALIBRATED, Stamps};
 use crate::timers::{Due, Timers};
 use prony_measure::{Interval, Leftover, Recorder};
-use prony_server::control::error::Failure;
+use prony_server::control::{Cause, Failure};
 use prony_session::{Ask, Conn, Db, DbError, Desk, Ended, Program, User, UserId};
 use std::collections::VecDeque;
 use std::io;
@@ -84,6 +84,8 @@ pub struct Timing {
     pub start_ns: u64,
     /// End of the measured window, if it ends by time.
     pub end_ns: Option<u64>,
+    /// From when on transactions count towards a user's number of them.
+    pub count_from_ns: u64,
     /// How long transactions in flight at the end may take.
     pub grace_ns: u64,
     /// Starts, if they are scheduled.
@@ -130,7 +132,7 @@ impl<'a, I: Io> Worker<'a, I> {
         let clock = io.clock();
         let seat = |_| Seat {
             conn: Rc::new((assignment.conn)()),
-            link: Link::new(),
+            link: Link::down(),
             user: None,
             stamped: false,
             deadline_ns: u64::MAX,
@@ -210,7 +212,7 @@ impl<'a, I: Io> Worker<'a, I> {
     fn first_step(&mut self, slot: Slot, step: Step) -> Result<(), ConnectError> {
         match step {
             Step::Waiting => {}
-            Step::Up => self.seat_up(slot),
+            Step::Up(leftover) => self.seat_up(slot, &leftover),
             Step::TryLater => self.retry_later(slot, 0),
             Step::Failed(failures) => {
                 return Err(ConnectError::Refused {
@@ -226,13 +228,15 @@ impl<'a, I: Io> Worker<'a, I> {
     ///
     /// # Errors
     /// When the engine itself fails.
-    pub fn drive(
-        &mut self,
-        mut timing: Timing,
-        reports: &mut impl Reports,
-    ) -> io::Result<()> {
-        let mut live = self.seat_users(&mut timing, reports);
+    pub fn drive(&mut self, mut timing: Timing, reports: &mut impl Reports) -> io::Result<()> {
         let mut events = Vec::with_capacity(self.seats.len().min(4096));
+        while self.clock.now_ns() < timing.start_ns {
+            self.io.turn(timing.start_ns, &mut events)?;
+        }
+        let mut live = self.seat_users(&mut timing, reports);
+        for event in events.drain(..) {
+            live -= self.handle(event, &mut timing, reports);
+        }
         let mut hard_end_ns = u64::MAX;
         let mut resumed_ns = self.clock.now_ns();
         while live > 0 {
@@ -248,7 +252,9 @@ impl<'a, I: Io> Worker<'a, I> {
             if now_ns >= timing.recorder.due_ns() {
                 self.rotate(now_ns, &mut timing.recorder, reports);
             }
-            timing.recorder.turn(now_ns - resumed_ns, events.len() as u64);
+            timing
+                .recorder
+                .turn(now_ns - resumed_ns, events.len() as u64);
             events.clear();
             let until_ns = self.next_deadline_ns(&timing, now_ns).min(hard_end_ns);
             self.io.turn(until_ns, &mut events)?;
@@ -276,15 +282,14 @@ impl<'a, I: Io> Worker<'a, I> {
     /// at work then.
     fn seat_users(&mut self, timing: &mut Timing, reports: &mut impl Reports) -> usize {
         timing.recorder.set_connections(self.up);
+        self.desk.count_from(timing.count_from_ns);
         for (slot, id) in self.assignment.users.iter().enumerate() {
             let db = Db::new(self.seats[slot].conn.clone(), self.desk.clone());
             self.seats[slot].user = Some(self.assignment.program.user(*id, db));
         }
         let mut live = self.seats.len();
         for slot in 0..self.seats.len() {
-            // The first start of a closed loop is the start of the load.
-            let now_ns = self.clock.now_ns().max(timing.start_ns);
-            self.seats[slot].conn.begin(now_ns);
+            self.seats[slot].conn.begin(self.clock.now_ns());
             live -= self.resume(slot as Slot, timing, reports);
         }
         live
@@ -322,7 +327,9 @@ impl<'a, I: Io> Worker<'a, I> {
             let (conn, scratch) = (&seat.conn, &mut self.scratch);
             let fed = seat
                 .link
-                .receive(&bytes, &mut self.io, slot, scratch, |plain| conn.feed(plain));
+                .receive(&bytes, &mut self.io, slot, scratch, |plain| {
+                    conn.feed(plain)
+                });
             fed.unwrap_or_else(|reason| Err(DbError::protocol(reason)))
         };
         let complete = match fed {
@@ -404,8 +411,13 @@ impl<'a, I: Io> Worker<'a, I> {
                 let now_ns = seat.conn.noticed_ns();
                 seat.stamped = slot < CALIBRATED && self.stamps.wants_transmit(now_ns);
                 let request = seat.conn.outgoing();
-                seat.link
-                    .send(&request, seat.stamped, &mut self.io, slot, &mut self.scratch);
+                seat.link.send(
+                    &request,
+                    seat.stamped,
+                    &mut self.io,
+                    slot,
+                    &mut self.scratch,
+                );
             }
             Ask::Start => match &mut timing.schedule {
                 Some(schedule) => {
@@ -416,7 +428,9 @@ impl<'a, I: Io> Worker<'a, I> {
                     }
                     self.waiting.push_back(slot);
                 }
-                None => seat.conn.grant(seat.conn.noticed_ns(), seat.conn.noticed_ns()),
+                None => seat
+                    .conn
+                    .grant(seat.conn.noticed_ns(), seat.conn.noticed_ns()),
             },
             Ask::Sleep => self.timers.add(seat.conn.wake_ns(), Due::Wake(slot)),
             Ask::Reconnect | Ask::Renew => {
@@ -456,7 +470,9 @@ impl<'a, I: Io> Worker<'a, I> {
             let Some(slot) = self.waiting.pop_front() else {
                 break;
             };
-            self.seats[slot as usize].conn.grant(schedule.take(), now_ns);
+            self.seats[slot as usize]
+                .conn
+                .grant(schedule.take(), now_ns);
             ended += self.resume(slot, timing, reports);
         }
         ended
@@ -500,26 +516,24 @@ impl<'a, I: Io> Worker<'a, I> {
         let now_ns = self.clock.now_ns();
         let end_ns = timing.end_ns.unwrap_or(now_ns).min(now_ns);
         let in_flight = self.seats.iter().filter(|seat| {
-            seat.user.is_some() && seat.link.is_up() && seat.conn.ask() == Ask::Busy && !seat.conn.is_asleep()
+            seat.user.is_some()
+                && seat.link.is_up()
+                && seat.conn.ask() == Ask::Busy
+                && !seat.conn.is_asleep()
         });
+        let waiting = self.waiting.len();
         let mut leftover = Leftover {
-            unfinished: in_flight.count() as u64,
+            unfinished: (in_flight.count() - waiting) as u64,
             ..Leftover::default()
         };
-        if self.waiting.is_empty() || self.desk.is_stopped() {
-            while let Some(schedule) = &mut timing.schedule {
-                if schedule.next_ns() >= end_ns {
-                    break;
-                }
-                schedule.take();
-                leftover.never_started += 1;
+        while let Some(schedule) = &mut timing.schedule {
+            if schedule.next_ns() >= end_ns {
+                break;
             }
-        } else {
-            // Interrupted while users were waiting: what they waited for was not due.
-            leftover.unfinished = leftover.unfinished.saturating_sub(self.waiting.len() as u64);
+            schedule.take();
+            leftover.never_started += 1;
         }
-        if let Some(mut outage) = self.outage.take() {
-            outage.until_ns = None;
+        if let Some(outage) = self.outage.take() {
             reports.event(outage);
         }
         timing.recorder.set_connections(self.up);
@@ -597,15 +611,18 @@ impl<I: Io> Worker<'_, I> {
 
     /// Links whose attempt has taken too long.
     fn overdue(&self, now_ns: u64) -> Vec<Slot> {
-        let late = |(slot, seat): (usize, &Seat)| (seat.deadline_ns <= now_ns).then_some(slot as Slot);
+        let late =
+            |(slot, seat): (usize, &Seat)| (seat.deadline_ns <= now_ns).then_some(slot as Slot);
         self.seats.iter().enumerate().filter_map(late).collect()
     }
 
-    fn seat_up(&mut self, slot: Slot) {
+    fn seat_up(&mut self, slot: Slot, leftover: &[u8]) {
         let seat = &mut self.seats[slot as usize];
         seat.deadline_ns = u64::MAX;
         seat.backoff_ns = RETRY_FIRST_NS;
         seat.conn.opened();
+        // Nothing but notices can be here; what breaks the protocol shows with the first reply.
+        let _ = seat.conn.feed(leftover);
         self.up += 1;
     }
 
@@ -630,9 +647,9 @@ impl<I: Io> Worker<'_, I> {
     ) -> usize {
         match step {
             Step::Waiting => return 0,
-            Step::Up => {
-                self.seat_up(slot);
-                self.restored(slot, reports);
+            Step::Up(leftover) => {
+                self.seat_up(slot, &leftover);
+                self.restored(reports);
             }
             Step::TryLater => {
                 self.retry_later(slot, 0);
@@ -663,7 +680,7 @@ impl<I: Io> Worker<'_, I> {
         seat.link.close(&mut self.io, slot);
         seat.conn.closed();
         match self.begin(slot) {
-            Step::Waiting | Step::Up => {}
+            Step::Waiting | Step::Up(_) => {}
             Step::TryLater => self.retry_later(slot, 0),
             Step::Failed(failures) => {
                 let seat = &mut self.seats[slot as usize];
@@ -707,7 +724,7 @@ impl<I: Io> Worker<'_, I> {
         self.resume(slot, timing, reports)
     }
 
-    fn restored(&mut self, _slot: Slot, reports: &mut impl Reports) {
+    fn restored(&mut self, reports: &mut impl Reports) {
         if self.missing == 0 {
             return;
         }
@@ -743,13 +760,19 @@ pub enum ConnectError {
 /// A failed reconnect in words, with the server's code if it gave one.
 fn reason(failures: &[Failure]) -> (Option<[u8; 5]>, String) {
     let last = failures.last();
-    let code = last.and_then(|failure| failure.server()).map(|error| error.code);
+    let code = last.and_then(|failure| match &failure.cause {
+        Cause::Login(error) => error.server().map(|error| error.code),
+        _ => None,
+    });
     (code, last.map_or_else(String::new, ToString::to_string))
 }
 
 fn describe(errno: i32) -> String {
     match errno {
         0 => "the server closed the connection".to_owned(),
-        errno => format!("the connection was lost: {}", io::Error::from_raw_os_error(errno)),
+        errno => format!(
+            "the connection was lost: {}",
+            io::Error::from_raw_os_error(errno)
+        ),
     }
 }

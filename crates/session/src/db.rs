@@ -54,30 +54,30 @@ impl Db {
     /// # Errors
     /// [`Ended`] when no transaction is to start any more.
     pub async fn start(&mut self, kind: Kind) -> Result<(), Ended> {
-        if self.desk.transactions > 0 && self.done == self.desk.transactions {
-            return Err(Ended::Finished);
-        }
-        self.done += 1;
         loop {
-            if self.desk.paced && !self.desk.is_stopped() {
+            if self.desk.rules().transactions > 0 && self.done == self.desk.rules().transactions {
+                return Err(Ended::Finished);
+            }
+            if self.desk.rules().paced && !self.desk.is_stopped() {
                 self.wait(Ask::Start).await;
             }
             if self.desk.is_stopped() {
                 return Err(Ended::Stopped);
             }
             let started_ns = self.conn.noticed_ns();
-            let scheduled_ns = if self.desk.paced {
+            let scheduled_ns = if self.desk.rules().paced {
                 self.conn.scheduled_ns()
             } else {
                 started_ns
             };
+            self.done += u64::from(self.desk.counts(started_ns));
             self.conn.now.set(Now {
                 kind,
                 scheduled_ns,
                 started_ns,
                 ..Now::default()
             });
-            if !self.desk.connect_per_transaction {
+            if !self.desk.rules().connect_per_transaction {
                 return Ok(());
             }
             self.wait(Ask::Renew).await;

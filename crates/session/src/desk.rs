@@ -7,21 +7,50 @@ use crate::error::DbError;
 use prony_measure::{Kind, Sample};
 use std::cell::{Cell, RefCell};
 
-/// Shared by a worker and its users.
-#[derive(Debug, Default)]
-pub struct Desk {
+/// How the users of a worker start.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rules {
     /// Starts are granted by the worker, one by one; else a user starts when it is ready.
     pub paced: bool,
     /// A new connection for each transaction.
     pub connect_per_transaction: bool,
     /// How many transactions each user does before it is finished; 0: no limit.
     pub transactions: u64,
+}
+
+/// Shared by a worker and its users.
+#[derive(Debug, Default)]
+pub struct Desk {
+    rules: Rules,
+    count_from_ns: Cell<u64>,
     stop: Cell<bool>,
     samples: RefCell<Vec<Sample>>,
     errors: RefCell<Vec<(Kind, DbError)>>,
 }
 
 impl Desk {
+    /// A desk for users who start by these rules.
+    pub fn new(rules: Rules) -> Self {
+        Desk {
+            rules,
+            ..Desk::default()
+        }
+    }
+
+    /// How the users start.
+    pub fn rules(&self) -> Rules {
+        self.rules
+    }
+
+    /// Only transactions that start from this time on count towards `transactions`.
+    pub fn count_from(&self, from_ns: u64) {
+        self.count_from_ns.set(from_ns);
+    }
+
+    pub(crate) fn counts(&self, at_ns: u64) -> bool {
+        at_ns >= self.count_from_ns.get()
+    }
+
     /// From now on no transaction starts.
     pub fn stop(&self) {
         self.stop.set(true);

@@ -11,7 +11,7 @@ pub mod program;
 
 pub use conn::{Ask, Conn};
 pub use db::{Db, Rows};
-pub use desk::Desk;
+pub use desk::{Desk, Rules};
 pub use error::DbError;
 pub use program::{Ended, Program, User, UserId};
 pub use prony_measure::{ErrorClass, Kind, Outcome, Parts, Sample};

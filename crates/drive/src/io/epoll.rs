@@ -83,7 +83,10 @@ impl Epoll {
             return;
         };
         if connection.done == 0 {
-            connection.sent = Sent { before_ns, place: 0 };
+            connection.sent = Sent {
+                before_ns,
+                place: 0,
+            };
         }
         let rest = &connection.out[connection.done..];
         let sent = if stamp && connection.tcp {
@@ -101,12 +104,21 @@ impl Epoll {
             Err(_) => {
                 let (generation, errno) = (connection.generation, error.raw_os_error());
                 let what = What::Closed(errno.unwrap_or(libc::EIO));
-                self.found.push(Event { slot, generation, what });
+                self.found.push(Event {
+                    slot,
+                    generation,
+                    what,
+                });
                 false
             }
         };
         if waits {
-            let _ = self.watch(libc::EPOLL_CTL_MOD, slot, fd, libc::EPOLLIN | libc::EPOLLOUT);
+            let _ = self.watch(
+                libc::EPOLL_CTL_MOD,
+                slot,
+                fd,
+                libc::EPOLLIN | libc::EPOLLOUT,
+            );
         }
     }
 
@@ -164,7 +176,13 @@ impl Epoll {
             return None;
         }
         let fd = connection.socket.as_ref()?.as_raw_fd();
-        let found = |what| Some(Event { slot, generation, what });
+        let found = |what| {
+            Some(Event {
+                slot,
+                generation,
+                what,
+            })
+        };
         if connection.connecting {
             let error = socket::pending_error(fd);
             if error != 0 {
@@ -182,7 +200,10 @@ impl Epoll {
             self.transmit(slot, false);
         }
         if flags & (libc::EPOLLIN | libc::EPOLLHUP) != 0 {
-            return found(What::Readable { buffer: 0, length: 0 });
+            return found(What::Readable {
+                buffer: 0,
+                length: 0,
+            });
         }
         if flags & libc::EPOLLERR != 0 {
             // A transmit stamp in the error queue shows as an error too: it is fetched elsewhere,
@@ -197,7 +218,7 @@ impl Epoll {
 }
 
 fn send_stamped(fd: RawFd, bytes: &[u8]) -> isize {
-    let mut ask = AskStamp::new();
+    let mut ask = AskStamp::request();
     let mut vector = libc::iovec {
         iov_base: bytes.as_ptr().cast_mut().cast(),
         iov_len: bytes.len(),
@@ -240,10 +261,19 @@ impl Io for Epoll {
         if done < 0 && error.raw_os_error() != Some(libc::EINPROGRESS) {
             // A unix socket with a full backlog says EAGAIN; the caller tries again later.
             let what = What::Closed(error.raw_os_error().unwrap_or(libc::EIO));
-            self.found.push(Event { slot, generation, what });
+            self.found.push(Event {
+                slot,
+                generation,
+                what,
+            });
             return Ok(());
         }
-        self.watch(libc::EPOLL_CTL_ADD, slot, raw_fd, libc::EPOLLIN | libc::EPOLLOUT)
+        self.watch(
+            libc::EPOLL_CTL_ADD,
+            slot,
+            raw_fd,
+            libc::EPOLLIN | libc::EPOLLOUT,
+        )
     }
 
     fn close(&mut self, slot: Slot, farewell: &[u8]) {

@@ -74,12 +74,18 @@ struct StampedSend {
 /// # Errors
 /// The reason, in words.
 pub fn probe() -> Result<(), String> {
-    Ring::new(1).map(drop).map_err(|error| match error.raw_os_error() {
-        Some(libc::EPERM | libc::EACCES) => "io_uring is forbidden here (containers often do)".to_owned(),
-        Some(libc::ENOSYS) => "this kernel has no io_uring".to_owned(),
-        Some(libc::EINVAL) => "this kernel's io_uring is too old (6.1 or newer is needed)".to_owned(),
-        _ => format!("io_uring cannot be used: {error}"),
-    })
+    Ring::new(1)
+        .map(drop)
+        .map_err(|error| match error.raw_os_error() {
+            Some(libc::EPERM | libc::EACCES) => {
+                "io_uring is forbidden here (containers often do)".to_owned()
+            }
+            Some(libc::ENOSYS) => "this kernel has no io_uring".to_owned(),
+            Some(libc::EINVAL) => {
+                "this kernel's io_uring is too old (6.1 or newer is needed)".to_owned()
+            }
+            _ => format!("io_uring cannot be used: {error}"),
+        })
 }
 
 impl Ring {
@@ -114,7 +120,7 @@ impl Ring {
         let (mut receive_header, header, vector) =
             unsafe { (Box::new(zeroed::<libc::msghdr>()), zeroed(), zeroed()) };
         receive_header.msg_controllen = CONTROL_BYTES;
-        let ask = AskStamp::new();
+        let ask = AskStamp::request();
         Ok(Ring {
             ring,
             clock: Clock::System,
@@ -123,7 +129,11 @@ impl Ring {
             slots,
             queued: Vec::with_capacity(connections),
             receive_header,
-            stamped_send: Box::new(StampedSend { header, vector, ask }),
+            stamped_send: Box::new(StampedSend {
+                header,
+                vector,
+                ask,
+            }),
         })
     }
 
@@ -133,7 +143,10 @@ impl Ring {
     }
 
     fn fd(&self, slot: Slot) -> Option<RawFd> {
-        self.slots[slot as usize].socket.as_ref().map(AsRawFd::as_raw_fd)
+        self.slots[slot as usize]
+            .socket
+            .as_ref()
+            .map(AsRawFd::as_raw_fd)
     }
 
     /// Puts an entry into the submission queue, submitting what is there if it is full.
@@ -189,7 +202,9 @@ impl Ring {
                 .flags(flags as u32)
                 .build()
         } else {
-            opcode::Send::new(Fd(fd), at, length as u32).flags(flags).build()
+            opcode::Send::new(Fd(fd), at, length as u32)
+                .flags(flags)
+                .build()
         };
         let quiet = if self.slots[slot as usize].sending {
             squeue::Flags::empty()
@@ -219,7 +234,13 @@ impl Ring {
             }
             return Ok(None);
         }
-        let event = |what| Some(Event { slot, generation, what });
+        let event = |what| {
+            Some(Event {
+                slot,
+                generation,
+                what,
+            })
+        };
         if tag >> 56 == Op::Receive as u64 {
             return self.received(slot, generation, entry, buffer);
         }
@@ -258,7 +279,10 @@ impl Ring {
             self.arm_receive(slot)?;
         }
         let what = match buffer {
-            Some(buffer) if result >= 0 => What::Readable { buffer, length: result as u32 },
+            Some(buffer) if result >= 0 => What::Readable {
+                buffer,
+                length: result as u32,
+            },
             _ if result == -libc::ENOBUFS => return Ok(None),
             Some(buffer) => {
                 self.buffers.give_back(buffer);
@@ -266,7 +290,11 @@ impl Ring {
             }
             None => What::Closed(-result.min(0)),
         };
-        Ok(Some(Event { slot, generation, what }))
+        Ok(Some(Event {
+            slot,
+            generation,
+            what,
+        }))
     }
 
     fn release(&mut self) {
@@ -385,7 +413,9 @@ impl Io for Ring {
         }
         let bytes = self.buffers.bytes(buffer, length as usize);
         let header = bytes.first_chunk::<HEADER_BYTES>()?;
-        let number = |at: usize| u32::from_ne_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let number = |at: usize| {
+            u32::from_ne_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+        };
         let control = (number(4) as usize).min(CONTROL_BYTES);
         let payload = bytes.get(HEADER_BYTES + CONTROL_BYTES..)?;
         let payload = payload.get(..number(8) as usize).unwrap_or(payload);
@@ -408,7 +438,10 @@ impl Drop for Ring {
         let patience = Timespec::new().sec(1);
         let all = CancelBuilder::any();
         // Nothing to cancel is the usual answer.
-        let _ = self.ring.submitter().register_sync_cancel(Some(patience), all);
+        let _ = self
+            .ring
+            .submitter()
+            .register_sync_cancel(Some(patience), all);
         let _ = self.ring.submitter().unregister_buf_ring(BUFFER_GROUP);
     }
 }

@@ -55,16 +55,22 @@ pub struct Sim<S> {
     machine: Machine,
     slots: Vec<Connection>,
     queued: Vec<Slot>,
-    /// What arrives when: time, order, slot, generation, and what.
-    ahead: BinaryHeap<Reverse<(u64, u64, Slot, u32, usize)>>,
-    /// Bodies of what is ahead, so that the heap stays small; `None` is free.
-    bodies: Vec<Option<Arrival>>,
-    free: Vec<usize>,
+    ahead: BinaryHeap<Reverse<Ahead>>,
     order: u64,
     answers: Vec<Answer>,
 }
 
-#[derive(Debug)]
+/// Something that will arrive, ordered by time and then by when it was planned.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Ahead {
+    at_ns: u64,
+    order: u64,
+    slot: Slot,
+    generation: u32,
+    arrival: Arrival,
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Arrival {
     Opened,
     Bytes(Vec<u8>),
@@ -95,8 +101,6 @@ impl<S: Script> Sim<S> {
             slots,
             queued: Vec::new(),
             ahead: BinaryHeap::new(),
-            bodies: Vec::new(),
-            free: Vec::new(),
             order: 0,
             answers: Vec::new(),
         }
@@ -112,18 +116,15 @@ impl<S: Script> Sim<S> {
     }
 
     fn plan(&mut self, at_ns: u64, slot: Slot, arrival: Arrival) {
-        let body = match self.free.pop() {
-            Some(body) => body,
-            None => {
-                self.bodies.push(None);
-                self.bodies.len() - 1
-            }
-        };
-        self.bodies[body] = Some(arrival);
         let generation = self.slots[slot as usize].generation;
         self.order += 1;
-        self.ahead
-            .push(Reverse((at_ns, self.order, slot, generation, body)));
+        self.ahead.push(Reverse(Ahead {
+            at_ns,
+            order: self.order,
+            slot,
+            generation,
+            arrival,
+        }));
     }
 
     /// The queued requests leave one by one, and the server answers.
@@ -209,25 +210,34 @@ impl<S: Script> Io for Sim<S> {
         self.transmit();
         self.time.now_ns.set(self.now_ns() + self.machine.stall_ns);
         // Nothing has arrived: time passes until something does, or the wait is over.
-        let next_ns = self.ahead.peek().map_or(u64::MAX, |Reverse(next)| next.0);
+        let next_ns = self.ahead.peek().map_or(u64::MAX, |Reverse(next)| next.at_ns);
         if next_ns > self.now_ns() {
-            self.time.now_ns.set(next_ns.min(until_ns).max(self.now_ns()));
+            self.time
+                .now_ns
+                .set(next_ns.min(until_ns).max(self.now_ns()));
         }
-        while let Some(Reverse((at_ns, _, slot, generation, body))) = self.ahead.peek().copied() {
-            if at_ns > self.now_ns() {
+        while let Some(Reverse(next)) = self.ahead.peek() {
+            if next.at_ns > self.now_ns() {
                 break;
             }
-            self.ahead.pop();
-            self.free.push(body);
-            let arrival = self.bodies[body].take();
+            let Some(Reverse(Ahead {
+                at_ns,
+                slot,
+                generation,
+                arrival,
+                ..
+            })) = self.ahead.pop()
+            else {
+                break;
+            };
             let connection = &mut self.slots[slot as usize];
             if connection.generation != generation || !connection.open {
                 continue;
             }
             let what = match arrival {
-                Some(Arrival::Opened) => What::Opened,
-                Some(Arrival::Closed(errno)) => What::Closed(errno),
-                Some(Arrival::Bytes(bytes)) => {
+                Arrival::Opened => What::Opened,
+                Arrival::Closed(errno) => What::Closed(errno),
+                Arrival::Bytes(bytes) => {
                     // Bytes that lie unread are joined, and bear the stamp of the last.
                     let fresh = connection.inbox.is_empty();
                     connection.inbox.extend_from_slice(&bytes);
@@ -240,7 +250,6 @@ impl<S: Script> Io for Sim<S> {
                         length: 0,
                     }
                 }
-                None => continue,
             };
             events.push(Event {
                 slot,

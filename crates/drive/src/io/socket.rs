@@ -42,15 +42,9 @@ impl RawAddress {
                 for (to, from) in raw.sun_path.iter_mut().zip(bytes) {
                     *to = *from as libc::c_char;
                 }
-                // A name in the abstract namespace begins with `@` in writing, with 0 for the kernel.
-                let mut length = size_of::<libc::sockaddr_un>();
-                if bytes.first() == Some(&b'@') {
-                    raw.sun_path[0] = 0;
-                    length = std::mem::offset_of!(libc::sockaddr_un, sun_path) + bytes.len();
-                }
                 // SAFETY: `sockaddr_storage` is large enough for any address.
                 unsafe { into.cast::<libc::sockaddr_un>().write(raw) };
-                length
+                size_of::<libc::sockaddr_un>()
             }
             Address::Tcp(std::net::SocketAddr::V4(v4)) => {
                 let raw = libc::sockaddr_in {
@@ -164,13 +158,14 @@ pub fn stamp_ns(mut control: &[u8]) -> Option<u64> {
     const HEADER: usize = size_of::<libc::cmsghdr>();
     while control.len() >= HEADER {
         // SAFETY: the length was checked; the read need not be aligned.
-        let header: libc::cmsghdr = unsafe { control.as_ptr().cast::<libc::cmsghdr>().read_unaligned() };
+        let header: libc::cmsghdr =
+            unsafe { control.as_ptr().cast::<libc::cmsghdr>().read_unaligned() };
         let length = header.cmsg_len;
         if length < HEADER || length > control.len() {
             return None;
         }
-        let stamps = header.cmsg_level == libc::SOL_SOCKET
-            && header.cmsg_type == libc::SCM_TIMESTAMPING;
+        let stamps =
+            header.cmsg_level == libc::SOL_SOCKET && header.cmsg_type == libc::SCM_TIMESTAMPING;
         if stamps && length >= HEADER + size_of::<libc::timespec>() {
             let at = control[HEADER..].as_ptr().cast::<libc::timespec>();
             // SAFETY: as above. The first of the three is the software stamp.
@@ -178,7 +173,9 @@ pub fn stamp_ns(mut control: &[u8]) -> Option<u64> {
             let ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
             return (ns > 0).then_some(ns);
         }
-        control = &control[length.next_multiple_of(size_of::<usize>()).min(control.len())..];
+        control = &control[length
+            .next_multiple_of(size_of::<usize>())
+            .min(control.len())..];
     }
     None
 }
@@ -194,7 +191,7 @@ pub struct AskStamp {
 
 impl AskStamp {
     /// The message.
-    pub fn new() -> Self {
+    pub fn request() -> Self {
         AskStamp {
             header: libc::cmsghdr {
                 cmsg_len: size_of::<libc::cmsghdr>() + size_of::<u32>(),

@@ -9,6 +9,7 @@
 mod conninfo;
 mod environment;
 mod hosts;
+mod identity;
 mod options;
 mod passfile;
 mod redact;
@@ -101,6 +102,7 @@ fn gather(url: &str, env: &Environment) -> Result<Options, Error> {
     }
     service::apply(&mut options, env)?;
     options.add_environment(env);
+    options.refuse_zero_bytes()?;
     Ok(options)
 }
 

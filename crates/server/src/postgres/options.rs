@@ -4,6 +4,7 @@
 //! show a secret value.
 
 use super::environment::Environment;
+use crate::error::Error;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -200,6 +201,21 @@ impl Options {
         // with them unless the user asked for something else (which is then refused).
         if self.get("sslrootcert") == Some("system") {
             self.set_default(known("sslmode"), "verify-full".to_owned(), Origin::Implied);
+        }
+    }
+
+    /// Refuses what would end a string of the protocol early and so change its meaning.
+    pub fn refuse_zero_bytes(&self) -> Result<(), Error> {
+        match self
+            .values
+            .iter()
+            .find(|(_, (value, _))| value.contains('\0'))
+        {
+            Some((name, (_, origin))) => Err(Error::conninfo(
+                format!("the value of \"{name}\" (from {origin}) has a zero byte"),
+                "remove it",
+            )),
+            None => Ok(()),
         }
     }
 

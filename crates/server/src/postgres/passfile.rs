@@ -72,15 +72,20 @@ impl Passwords {
         // depends on the libpq; so either name matches.
         let is_default = |dir: &Path| env.socket_dirs.iter().any(|d| d == dir);
         let local = matches!(&spec.kind, Kind::Unix(dir) if spec.is_default || is_default(dir));
-        self.text.lines().find_map(|line| {
-            if line.starts_with('#') {
-                return None;
-            }
-            let rest = matches(line, written)
-                .or_else(|| local.then(|| matches(line, "localhost")).flatten())?;
-            let rest = matches(matches(matches(rest, &port)?, database)?, user)?;
-            Some(Secret::new(unescape(rest)))
-        })
+        self.text
+            .lines()
+            .find_map(|line| {
+                if line.starts_with('#') {
+                    return None;
+                }
+                let rest = matches(line, written)
+                    .or_else(|| local.then(|| matches(line, "localhost")).flatten())?;
+                let rest = matches(matches(matches(rest, &port)?, database)?, user)?;
+                Some(unescape(rest))
+            })
+            // An empty field ends the search and gives no password.
+            .filter(|password| !password.is_empty())
+            .map(Secret::new)
     }
 }
 
@@ -89,12 +94,13 @@ fn matches<'a>(line: &'a str, token: &str) -> Option<&'a str> {
     if let Some(rest) = line.strip_prefix("*:") {
         return Some(rest);
     }
-    let mut wanted = token.chars();
+    let mut wanted = token.chars().peekable();
     let mut chars = line.char_indices();
     while let Some((at, c)) = chars.next() {
         let c = match c {
-            ':' => return wanted.next().is_none().then(|| &line[at + 1..]),
+            ':' if wanted.peek().is_none() => return Some(&line[at + 1..]),
             '\\' => chars.next()?.1,
+            // As with libpq, a colon needs no backslash where the token has one too: ::1 matches.
             c => c,
         };
         if wanted.next() != Some(c) {

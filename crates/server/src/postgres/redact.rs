@@ -32,7 +32,12 @@ fn redact_uri(rest: &str) -> Option<String> {
     let sound = |(host, port): &(&str, &str)| {
         !host.contains('@') && port.bytes().all(|b| b.is_ascii_digit())
     };
-    if !parts.hosts.iter().all(sound) || parts.dbname.contains('@') {
+    let no_user = parts.user.is_none() && parts.password.is_none();
+    let spilled = |text: &str| text.contains('@');
+    if !parts.hosts.iter().all(sound)
+        || spilled(parts.dbname)
+        || (no_user && parts.query.is_some_and(spilled))
+    {
         return None;
     }
     let mut shown = parts.user.unwrap_or("").to_owned();

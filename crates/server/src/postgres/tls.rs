@@ -6,6 +6,7 @@
 
 use super::environment::Environment;
 use super::hosts::{Kind, Spec};
+use super::identity::client_certificate;
 use super::options::Options;
 use super::values::choice;
 use super::verify::Verifier;
@@ -14,9 +15,8 @@ use crate::target::{SslMode, Tls};
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer};
 use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -95,7 +95,9 @@ pub(crate) fn build(
     config.alpn_protocols = vec![ALPN.to_vec()];
     config.resumption = Resumption::disabled();
     // rustls itself never sends an IP address as a server name.
-    config.enable_sni = options.get("sslsni").is_none_or(|value| value == "1");
+    config.enable_sni = options
+        .get("sslsni")
+        .is_none_or(|value| value.starts_with('1'));
     Ok(Tls {
         mode,
         config: Some(Arc::new(config)),
@@ -151,7 +153,11 @@ fn versions(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>,
 }
 
 /// Decides what is checked of the server's certificate, and against what.
-fn verifier(
+///
+/// One difference to libpq: with a root file and `allow` or `prefer`, libpq verifies, and goes on
+/// without TLS when that fails. Here such a connection keeps TLS, unverified: no less safe, and
+/// one round of connecting less.
+pub(super) fn verifier(
     options: &Options,
     env: &Environment,
     mode: SslMode,
@@ -243,7 +249,7 @@ fn system_roots() -> Result<Vec<CertificateDer<'static>>, Error> {
 }
 
 /// Reads a file.
-fn read(path: &Path, what: &'static str) -> Result<Vec<u8>, Error> {
+pub(super) fn read(path: &Path, what: &'static str) -> Result<Vec<u8>, Error> {
     std::fs::read(path).map_err(|e| Error::File {
         what,
         path: path.to_owned(),
@@ -253,7 +259,10 @@ fn read(path: &Path, what: &'static str) -> Result<Vec<u8>, Error> {
 }
 
 /// The certificates of a PEM file; at least one.
-fn certificates(path: &Path, what: &'static str) -> Result<Vec<CertificateDer<'static>>, Error> {
+pub(super) fn certificates(
+    path: &Path,
+    what: &'static str,
+) -> Result<Vec<CertificateDer<'static>>, Error> {
     let bytes = read(path, what)?;
     let parsed: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
     let problem = match parsed {
@@ -316,96 +325,4 @@ fn revocation_lists(
         }
     }
     Ok(lists)
-}
-
-/// A certificate chain, its key, and the file of the chain.
-type Identity = (
-    Vec<CertificateDer<'static>>,
-    PrivateKeyDer<'static>,
-    PathBuf,
-);
-
-/// `sslcert` and `sslkey`, or their defaults. In the modes that can do without TLS a problem with
-/// them is a warning, because libpq would go on without TLS.
-fn client_certificate(
-    options: &Options,
-    env: &Environment,
-    mode: SslMode,
-    warnings: &mut Vec<String>,
-) -> Result<Option<Identity>, Error> {
-    match identity(options, env) {
-        Err(error) if mode < SslMode::Require => {
-            warnings.push(format!("no client certificate is sent: {error}"));
-            Ok(None)
-        }
-        Ok(None) if options.get("sslcertmode") == Some("require") => Err(Error::tls(
-            "sslcertmode=require, and there is no client certificate",
-            "name one with sslcert",
-        )),
-        outcome => outcome,
-    }
-}
-
-/// Reads the client's certificate and key; `None` when there is none.
-fn identity(options: &Options, env: &Environment) -> Result<Option<Identity>, Error> {
-    if options.get("sslcertmode") == Some("disable") {
-        return Ok(None);
-    }
-    let path = |option: &str, default: &str| {
-        options
-            .non_empty(option)
-            .map(PathBuf::from)
-            .or_else(|| env.in_home(default))
-    };
-    let Some(cert) = path("sslcert", ".postgresql/postgresql.crt").filter(|p| p.exists()) else {
-        return Ok(None);
-    };
-    let chain = certificates(&cert, "client certificate file")?;
-    let Some(key) = path("sslkey", ".postgresql/postgresql.key").filter(|p| p.exists()) else {
-        return Err(Error::File {
-            what: "client certificate file",
-            path: cert,
-            problem: "is present, but its private key file is not".into(),
-            hint: "name the key with sslkey".into(),
-        });
-    };
-    Ok(Some((chain, private_key(&key)?, cert)))
-}
-
-/// Reads a private key that nobody else can read.
-fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
-    let what = "private key file";
-    let fail = |problem: &str, hint: &str| Error::File {
-        what,
-        path: path.to_owned(),
-        problem: problem.to_owned(),
-        hint: hint.to_owned(),
-    };
-    let check = "check the path and its permissions";
-    let meta = std::fs::metadata(path).map_err(|e| fail(&e.to_string(), check))?;
-    if !meta.is_file() {
-        return Err(fail("is not a regular file", check));
-    }
-    // As libpq: a key of root's may be readable to a group, as Debian's "ssl-cert" has it.
-    let forbidden = if meta.uid() == 0 { 0o037 } else { 0o077 };
-    if meta.permissions().mode() & forbidden != 0 {
-        return Err(fail(
-            "has group or world access",
-            "it must have permissions u=rw (0600) or less if owned by the current user, or \
-             u=rw,g=r (0640) or less if owned by root",
-        ));
-    }
-    let bytes = read(path, what)?;
-    let text = String::from_utf8_lossy(&bytes);
-    if text.contains("BEGIN ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED") {
-        return Err(fail(
-            "is encrypted, which Prony does not support",
-            "decrypt a copy with: openssl pkey -in KEY -out COPY, and chmod 0600 it",
-        ));
-    }
-    if text.contains("-----BEGIN") {
-        return PrivateKeyDer::from_pem_slice(&bytes)
-            .map_err(|e| fail(&e.to_string(), "it must hold a PKCS#8, PKCS#1 or SEC1 key"));
-    }
-    PrivateKeyDer::try_from(bytes).map_err(|e| fail(e, "it must be in PEM or DER form"))
 }

@@ -134,7 +134,7 @@ pub(crate) fn require_auth(options: &Options) -> Result<RequireAuth, Error> {
         if item.starts_with('!') != negated {
             return Err(fail("write \"!\" before each method or before none"));
         }
-        let method = match item.trim_start_matches('!') {
+        let method = match item.strip_prefix('!').unwrap_or(item) {
             "password" => AuthMethod::Password,
             "md5" => AuthMethod::Md5,
             "gss" => AuthMethod::Gss,

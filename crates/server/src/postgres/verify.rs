@@ -16,13 +16,15 @@ use rustls::crypto::{
 use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 use std::sync::Arc;
-use x509_cert::Certificate;
+use x509_cert::certificate::{Certificate, Version};
 use x509_cert::der::asn1::{Ia5StringRef, PrintableStringRef, Utf8StringRef};
+use x509_cert::der::oid::AssociatedOid;
 use x509_cert::der::oid::db::rfc4519::COMMON_NAME;
 use x509_cert::der::oid::db::rfc5280::ID_KP_SERVER_AUTH;
 use x509_cert::der::{Decode, Encode, Tag, Tagged};
+use x509_cert::ext::pkix::constraints::name::NameConstraints;
 use x509_cert::ext::pkix::name::GeneralName;
-use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, SubjectAltName};
+use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, KeyUsage, SubjectAltName};
 
 /// The verifier for one `sslmode`.
 #[derive(Debug)]
@@ -66,7 +68,8 @@ impl Verifier {
 
     /// Whether a trusted root itself signed this certificate, both being valid now.
     ///
-    /// For the two kinds that rustls refuses to look at: version 1, and authorities that serve.
+    /// For the two kinds that rustls refuses to look at, and no other: version 1, and a root that
+    /// itself serves.
     fn signed_by_root(&self, der: &CertificateDer<'_>, now: UnixTime) -> bool {
         let Ok(leaf) = Certificate::from_der(der) else {
             return false;
@@ -78,7 +81,7 @@ impl Verifier {
             Ok(None) => true,
             Err(_) => false,
         };
-        if !serves || !valid(&leaf, now) {
+        if !serves || !valid(&leaf, now) || !understood(&leaf) {
             return false;
         }
         self.roots.iter().any(|root_der| {
@@ -86,8 +89,9 @@ impl Verifier {
                 return false;
             };
             let itself = root_der.as_ref() == der.as_ref();
+            let old = tbs.version() == Version::V1;
             root.tbs_certificate().subject() == tbs.issuer()
-                && (itself || (valid(&root, now) && is_authority(&root)))
+                && (itself || (old && valid(&root, now) && is_authority(&root)))
                 && self.signature_holds(&leaf, &root)
         })
     }
@@ -221,11 +225,34 @@ fn valid(cert: &Certificate, now: UnixTime) -> bool {
 
 /// Whether a root may sign others; without extensions (version 1) it may.
 fn is_authority(cert: &Certificate) -> bool {
-    match cert.tbs_certificate().get_extension::<BasicConstraints>() {
-        Ok(Some((_, constraints))) => constraints.ca,
-        Ok(None) => true,
-        Err(_) => false,
-    }
+    let tbs = cert.tbs_certificate();
+    let (Ok(constraints), Ok(usage)) = (
+        tbs.get_extension::<BasicConstraints>(),
+        tbs.get_extension::<KeyUsage>(),
+    ) else {
+        return false;
+    };
+    understood(cert)
+        && constraints.is_none_or(|(_, constraints)| constraints.ca)
+        && usage.is_none_or(|(_, usage)| usage.key_cert_sign())
+}
+
+/// Whether nothing in a certificate restricts it in a way that this module does not check.
+fn understood(cert: &Certificate) -> bool {
+    let checked = [
+        BasicConstraints::OID,
+        KeyUsage::OID,
+        ExtendedKeyUsage::OID,
+        SubjectAltName::OID,
+    ];
+    cert.tbs_certificate()
+        .extensions()
+        .into_iter()
+        .flatten()
+        .all(|extension| {
+            let id = extension.extn_id;
+            checked.contains(&id) || (!extension.critical && id != NameConstraints::OID)
+        })
 }
 
 /// Whether the certificate names the host, by libpq's rules: alternative names of the host's kind

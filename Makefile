@@ -1,0 +1,51 @@
+# Prony's everyday commands. `make` alone names them.
+#
+# In: a Rust toolchain and a C compiler; scripts/setup says how to get what is missing. Out: as each
+# target says. Must never: change the machine beyond what the target says it does.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+# A rustup that was just installed is not on PATH before the next login; and it goes before the
+# distribution's older cargo.
+export PATH := $(HOME)/.cargo/bin:$(PATH)
+
+PRONY := target/release/prony
+
+# Parameters of versus, each optional: make versus PAIRS=9 CASES=unix64,tcp64 RUN_SECONDS=10 SCALE=50
+VERSUS = $(if $(PAIRS),--pairs $(PAIRS)) $(if $(RUN_SECONDS),--seconds $(RUN_SECONDS)) \
+	$(if $(SCALE),--scale $(SCALE)) $(if $(RAW),--raw $(RAW))
+
+.PHONY: help build demo test lint versus versus-load
+
+help: ## This list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s@ 2>/dev/null \
+		|| sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
+
+build: ## The release binary, target/release/prony
+	@scripts/setup build
+	cargo build --release --bin prony
+
+demo: build ## A PostgreSQL of its own, loaded, driven for 15 s, reported; nothing left running
+	@scripts/setup demo $(PRONY)
+
+test: ## All tests; as root on Debian or Ubuntu installs what they need
+	@scripts/setup build
+	@scripts/setup test
+	@for script in scripts/tests/*.sh; do echo "== $$script"; "$$script"; done
+	cargo test --workspace --no-fail-fast
+
+lint: ## Formatting, clippy with warnings as errors, scripts
+	@scripts/setup build
+	@scripts/setup lint
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	@for script in scripts/setup .ci/run scripts/tests/*.sh; do bash -n "$$script"; done
+
+versus: build ## Prony and pgbench in turn: ratios of CPU and TPS, as a table (about 20 minutes)
+	@scripts/setup versus
+	scripts/versus $(if $(CASES),--cases $(CASES)) $(VERSUS)
+
+versus-load: build ## The same for loading alone
+	@scripts/setup versus
+	scripts/versus --cases loads $(VERSUS)

@@ -1,0 +1,555 @@
+//! One run: threads, their common start, and what they hand in.
+//!
+//! In: a [`Job`]. Out: [`Driven`], and rows for an [`Observer`] while it goes on. Must never: touch
+//! a sample; the workers record them, the collector merges.
+
+use crate::affinity;
+use crate::clock::Clock;
+use crate::io::epoll::Epoll;
+use crate::io::ring::{self, Ring};
+use crate::io::{Io, sim};
+use crate::link::Routes;
+use crate::pace;
+use crate::worker::{Assignment, ConnectError, Happening, Reports, Timing, Worker};
+use prony_measure::{Collected, Collector, Interval, Recorder, Row, Schedule, Shape};
+use prony_plan::{DrivePlan, IoEngine, Pace, Stop};
+use prony_server::{Address, Target};
+use prony_session::{Conn, Desk, Program, Rules, UserId};
+use prony_wire::{Exchange, QueryMode};
+use std::io as std_io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// How often the collecting thread looks whether the run is interrupted.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// From the last connection to the common start: time for all threads to be told.
+const START_AFTER_NS: u64 = 2_000_000;
+/// Files that are open beside the connections.
+const OTHER_FILES: u64 = 64;
+
+/// What is to be run.
+pub struct Job<'a> {
+    /// The workload.
+    pub program: &'a dyn Program,
+    /// The server.
+    pub target: &'a Target,
+    /// The same server over TCP, for the plan's `tcp_sample` of the clients.
+    pub tcp_target: Option<&'a Target>,
+    /// How.
+    pub plan: &'a DrivePlan,
+    /// Seed of all random numbers.
+    pub seed: u64,
+    /// Set by anyone: the run is to end at once, with what it has.
+    pub interrupt: &'a AtomicBool,
+}
+
+/// Watches a run from the collecting thread.
+pub trait Observer {
+    /// All connections are up; the load starts.
+    fn started(&mut self, start: &Start);
+    /// A second is complete.
+    fn row(&mut self, row: &Row, schedule: &Schedule);
+}
+
+/// What is known when the load starts.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// The engine: `ring`, `epoll` or `sim`.
+    pub engine: &'static str,
+    /// Why that one.
+    pub engine_reason: String,
+    /// `unix`, `tcp`, or `unix + N tcp`.
+    pub network: String,
+    /// Version and cipher of TLS.
+    pub tls: Option<String>,
+    /// Connecting all clients took this long, seconds.
+    pub connect_s: f64,
+    /// The parts of the run in time.
+    pub schedule: Schedule,
+    /// What is recorded.
+    pub shape: Shape,
+}
+
+/// What a run gave.
+#[derive(Debug)]
+pub struct Driven {
+    /// How it started.
+    pub start: Start,
+    /// All figures.
+    pub collected: Collected,
+    /// What happened, in order of time.
+    pub events: Vec<Happening>,
+    /// It was interrupted.
+    pub interrupted: bool,
+    /// It ended early by a failure of this side, in words.
+    pub failure: Option<String>,
+}
+
+/// Why a run could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The process may not open so many files.
+    #[error(
+        "{wanted} connections need {needed} open files, and this process may open {limit}; \
+         raise the limit (ulimit -n) or use fewer clients"
+    )]
+    Files {
+        /// Clients asked for.
+        wanted: u32,
+        /// Files needed.
+        needed: u64,
+        /// The hard limit.
+        limit: u64,
+    },
+    /// io_uring was asked for and cannot be used.
+    #[error("--io ring: {0}; use --io epoll or --io auto")]
+    Ring(String),
+    /// The connections could not be opened.
+    #[error("{connected} of {wanted} connections were opened, then: {source}")]
+    Connect {
+        /// Clients asked for.
+        wanted: u32,
+        /// Connections that were up by then, of all workers.
+        connected: u32,
+        /// Why.
+        source: ConnectError,
+    },
+    /// Interrupted before the load started.
+    #[error("interrupted before the load started")]
+    Interrupted,
+}
+
+/// What the threads tell the collecting one.
+enum Message {
+    Connected(Option<String>),
+    Refused(ConnectError),
+    Interval(usize, Box<Interval>),
+    Event(Happening),
+    Ended(usize, std_io::Result<()>),
+}
+
+/// What the collecting thread tells the others.
+#[derive(Clone, Copy)]
+struct Go {
+    schedule: Schedule,
+    shape: Shape,
+}
+
+/// One worker's share.
+struct Share {
+    worker: usize,
+    first: u32,
+    clients: u32,
+}
+
+/// Runs a job.
+///
+/// # Errors
+/// When it cannot start. A run that fails later gives what it has.
+pub fn run(job: &Job, observer: &mut dyn Observer) -> Result<Driven, Error> {
+    let needed = u64::from(job.plan.clients) + OTHER_FILES;
+    affinity::allow_files(needed).map_err(|limit| Error::Files {
+        wanted: job.plan.clients,
+        needed,
+        limit,
+    })?;
+    let (engine, reason) = choose(job.plan.io)?;
+    let routes = routes(job);
+    run_with(job, &routes, engine, reason, observer, |share| {
+        Ok(match engine {
+            "ring" => Engine::<NoScript>::Ring(Box::new(Ring::new(share)?)),
+            _ => Engine::Epoll(Box::new(Epoll::new(share)?)),
+        })
+    })
+}
+
+/// Runs a job on a simulated network, on the calling thread and one worker; for tests.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_simulated<S: sim::Script + Send>(
+    job: &Job,
+    machine: sim::Machine,
+    script: S,
+    observer: &mut dyn Observer,
+) -> Result<Driven, Error> {
+    let script = std::sync::Mutex::new(Some(script));
+    let routes = routes(job);
+    run_with(
+        job,
+        &routes,
+        "sim",
+        "asked for".to_owned(),
+        observer,
+        |clients| {
+            let script = script
+                .lock()
+                .expect("one thread")
+                .take()
+                .expect("one worker");
+            Ok(Engine::Sim(Box::new(sim::Sim::new(
+                clients, machine, script,
+            ))))
+        },
+    )
+}
+
+/// The engines, so that a thread can be handed any of them.
+enum Engine<S> {
+    Ring(Box<Ring>),
+    Epoll(Box<Epoll>),
+    Sim(Box<sim::Sim<S>>),
+}
+
+/// Stands for the simulated server where there is none.
+enum NoScript {}
+
+impl sim::Script for NoScript {
+    fn connect(&mut self, _: u32, _: u64) -> Result<u64, i32> {
+        match *self {}
+    }
+    fn request(&mut self, _: u32, _: &[u8], _: u64, _: &mut Vec<sim::Answer>) {
+        match *self {}
+    }
+}
+
+fn choose(asked: IoEngine) -> Result<(&'static str, String), Error> {
+    match asked {
+        IoEngine::Epoll => Ok(("epoll", "asked for".to_owned())),
+        IoEngine::Ring => ring::probe()
+            .map(|()| ("ring", "asked for".to_owned()))
+            .map_err(Error::Ring),
+        IoEngine::Auto => Ok(match ring::probe() {
+            Ok(()) => ("ring", "io_uring works here".to_owned()),
+            Err(reason) => ("epoll", reason),
+        }),
+    }
+}
+
+fn routes(job: &Job) -> Vec<Routes> {
+    let targets = std::iter::once(job.target).chain(job.tcp_target);
+    targets.map(Routes::new).collect()
+}
+
+/// How many of the clients are asked for over TCP beside the others.
+fn tcp_sample(job: &Job) -> u32 {
+    job.tcp_target.map_or(0, |_| job.plan.tcp_sample)
+}
+
+fn network(job: &Job) -> (String, bool) {
+    let unix = job
+        .target
+        .endpoints
+        .iter()
+        .all(|endpoint| matches!(endpoint.address, Address::Unix(_)));
+    match (unix, tcp_sample(job)) {
+        (false, _) => ("tcp".to_owned(), true),
+        (true, 0) => ("unix".to_owned(), false),
+        (true, n) => (format!("unix + {n} tcp"), true),
+    }
+}
+
+fn run_with<S: sim::Script>(
+    job: &Job,
+    routes: &[Routes],
+    engine: &'static str,
+    engine_reason: String,
+    observer: &mut dyn Observer,
+    make: impl Fn(usize) -> std_io::Result<Engine<S>> + Sync,
+) -> Result<Driven, Error> {
+    let halt = AtomicBool::new(false);
+    let threads = job.plan.threads.min(job.plan.clients).max(1);
+    let (network, parts) = network(job);
+    let shape = Shape {
+        kinds: job.program.kinds().len(),
+        open_loop: job.plan.pace != Pace::Closed,
+        parts: parts || engine == "sim",
+        connect: job.plan.connect_per_transaction,
+    };
+    let (tell, hear) = channel();
+    std::thread::scope(|scope| {
+        let mut starters = Vec::new();
+        for share in shares(job.plan.clients, threads) {
+            let (start, wait) = channel();
+            starters.push(start);
+            let (tell, halt, make) = (tell.clone(), &halt, &make);
+            let body = move || {
+                let worker = share.worker;
+                let ended = match make(share.clients as usize) {
+                    Ok(Engine::Ring(io)) => work(*io, share, job, routes, halt, &tell, &wait),
+                    Ok(Engine::Epoll(io)) => work(*io, share, job, routes, halt, &tell, &wait),
+                    Ok(Engine::Sim(io)) => work(*io, share, job, routes, halt, &tell, &wait),
+                    Err(error) => Err(error),
+                };
+                let _ = tell.send(Message::Ended(worker, ended));
+            };
+            std::thread::Builder::new()
+                .name(format!("worker {}", starters.len()))
+                .spawn_scoped(scope, body)
+                .expect("the system gives a thread");
+        }
+        drop(tell);
+        let coordinator = Coordinator {
+            job,
+            halt: &halt,
+            hear,
+            threads: threads as usize,
+        };
+        let begun = Clock::System.now_ns();
+        let tls = coordinator.connected()?;
+        let now_ns = match engine {
+            "sim" => 0,
+            _ => Clock::System.now_ns(),
+        };
+        let start = Start {
+            engine,
+            engine_reason,
+            network,
+            tls,
+            connect_s: Clock::System.now_ns().saturating_sub(begun) as f64 / 1e9,
+            schedule: schedule(job.plan, now_ns),
+            shape,
+        };
+        for starter in starters {
+            let _ = starter.send(Go {
+                schedule: start.schedule,
+                shape,
+            });
+        }
+        observer.started(&start);
+        Ok(coordinator.collect(start, observer))
+    })
+}
+
+fn schedule(plan: &DrivePlan, now_ns: u64) -> Schedule {
+    let window_ns = match plan.stop {
+        Stop::After(window) => Some(window.as_nanos() as u64),
+        Stop::Transactions(_) => None,
+    };
+    Schedule::seconds(
+        now_ns + START_AFTER_NS,
+        plan.warmup.as_nanos() as u64,
+        window_ns,
+    )
+}
+
+/// Clients are dealt to the threads in blocks, as evenly as they go.
+fn shares(clients: u32, threads: u32) -> impl Iterator<Item = Share> {
+    (0..threads).scan(0, move |first, worker| {
+        let clients = clients / threads + u32::from(worker < clients % threads);
+        let share = Share {
+            worker: worker as usize,
+            first: *first,
+            clients,
+        };
+        *first += clients;
+        Some(share)
+    })
+}
+
+/// The collecting thread's side of a run.
+struct Coordinator<'a> {
+    job: &'a Job<'a>,
+    halt: &'a AtomicBool,
+    hear: Receiver<Message>,
+    threads: usize,
+}
+
+impl Coordinator<'_> {
+    /// The next message; halts the threads when the run is interrupted. `None`: all have ended.
+    fn next(&self) -> Option<Message> {
+        loop {
+            if self.job.interrupt.load(Ordering::Relaxed) {
+                self.halt.store(true, Ordering::Relaxed);
+            }
+            match self.hear.recv_timeout(LOOK_EVERY) {
+                Ok(message) => return Some(message),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+    }
+
+    /// Waits until all connections are up.
+    fn connected(&self) -> Result<Option<String>, Error> {
+        let (mut ready, mut tls, mut refused) = (0, None, None);
+        let mut connected = 0;
+        while ready < self.threads {
+            match self.next() {
+                Some(Message::Connected(used)) => {
+                    ready += 1;
+                    tls = tls.or(used);
+                }
+                Some(Message::Refused(error)) => {
+                    if let ConnectError::Refused { connected: up, .. } = &error {
+                        connected += up;
+                    }
+                    // The first refusal tells most; the others are halted by it.
+                    self.halt.store(true, Ordering::Relaxed);
+                    refused = refused.or(Some(error));
+                }
+                Some(Message::Ended(_, Err(error))) => {
+                    self.halt.store(true, Ordering::Relaxed);
+                    refused = refused.or(Some(ConnectError::Engine(error)));
+                }
+                Some(_) => {}
+                None => break,
+            }
+            if refused.is_some() {
+                break;
+            }
+        }
+        match refused {
+            Some(ConnectError::Interrupted) => Err(Error::Interrupted),
+            Some(source) => Err(Error::Connect {
+                wanted: self.job.plan.clients,
+                connected,
+                source,
+            }),
+            None if ready < self.threads => Err(Error::Interrupted),
+            None => Ok(tls),
+        }
+    }
+
+    /// Takes what the threads hand in, until all have ended.
+    fn collect(&self, start: Start, observer: &mut dyn Observer) -> Driven {
+        let mut collector = Collector::new(start.schedule, start.shape, self.threads);
+        let mut events = Vec::new();
+        let mut failure = None;
+        while let Some(message) = self.next() {
+            match message {
+                Message::Interval(worker, interval) => drop(collector.add(worker, interval)),
+                Message::Event(event) => events.push(event),
+                Message::Ended(worker, ended) => {
+                    collector.end(worker);
+                    if let Err(error) = ended {
+                        self.halt.store(true, Ordering::Relaxed);
+                        failure = Some(format!("the sockets could not be driven on: {error}"));
+                    }
+                }
+                Message::Connected(_) | Message::Refused(_) => {}
+            }
+            while let Some(row) = collector.next_row() {
+                observer.row(&row, &start.schedule);
+                collector.recycle(row);
+            }
+        }
+        let collected = collector.finish();
+        for row in &collected.rows {
+            observer.row(row, &start.schedule);
+        }
+        events.sort_by_key(|event| event.from_ns);
+        Driven {
+            start,
+            collected,
+            events,
+            interrupted: self.job.interrupt.load(Ordering::Relaxed),
+            failure,
+        }
+    }
+}
+
+/// Hands a worker's reports over to the collecting thread.
+struct Told<'a> {
+    worker: usize,
+    tell: &'a Sender<Message>,
+}
+
+impl Reports for Told<'_> {
+    fn interval(&mut self, interval: Box<Interval>) {
+        let _ = self.tell.send(Message::Interval(self.worker, interval));
+    }
+
+    fn event(&mut self, event: Happening) {
+        let _ = self.tell.send(Message::Event(event));
+    }
+}
+
+/// The body of a worker thread.
+fn work<I: Io>(
+    io: I,
+    share: Share,
+    job: &Job,
+    routes: &[Routes],
+    halt: &AtomicBool,
+    tell: &Sender<Message>,
+    wait: &Receiver<Go>,
+) -> std_io::Result<()> {
+    affinity::sharp_timers();
+    if job.plan.pin {
+        affinity::pin(share.worker);
+    }
+    let mode = match job.plan.protocol {
+        prony_plan::QueryMode::Simple => QueryMode::Simple,
+        prony_plan::QueryMode::Extended => QueryMode::Extended,
+        prony_plan::QueryMode::Prepared => QueryMode::Prepared,
+    };
+    let clients = share.first..share.first + share.clients;
+    let route_of = |client| usize::from(client < tcp_sample(job));
+    let assignment = Assignment {
+        program: job.program,
+        users: clients
+            .clone()
+            .map(|client| UserId {
+                client,
+                clients: job.plan.clients,
+                seed: job.seed,
+            })
+            .collect(),
+        routes,
+        route_of: clients.map(route_of).collect(),
+        conn: &|| Conn::new(Exchange::postgres(mode, job.plan.describe)),
+        interrupt: halt,
+    };
+    let desk = Desk::new(Rules {
+        paced: job.plan.pace != Pace::Closed,
+        connect_per_transaction: job.plan.connect_per_transaction,
+        transactions: match job.plan.stop {
+            Stop::Transactions(count) => count,
+            Stop::After(_) => 0,
+        },
+    });
+    let mut worker = Worker::new(io, assignment, desk);
+    if let Err(error) = worker.connect() {
+        let _ = tell.send(Message::Refused(error));
+        worker.close();
+        return Ok(());
+    }
+    let _ = tell.send(Message::Connected(worker.tls()));
+    let Ok(go) = wait.recv() else {
+        worker.close();
+        return Ok(());
+    };
+    let mut told = Told {
+        worker: share.worker,
+        tell,
+    };
+    let ended = worker.drive(timing(&go, &share, job), &mut told);
+    worker.close();
+    ended
+}
+
+fn timing(go: &Go, share: &Share, job: &Job) -> Timing {
+    let start_ns = go.schedule.start_ns;
+    let schedule = match job.plan.pace {
+        Pace::Closed => None,
+        Pace::Rate { rate_tps, arrival } => {
+            let part = f64::from(share.clients) / f64::from(job.plan.clients);
+            let phase = f64::from(share.first) / f64::from(job.plan.clients);
+            let seed = job.seed ^ (share.worker as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let rate_tps = rate_tps * part;
+            Some(pace::Schedule::new(
+                start_ns, rate_tps, arrival, phase, seed,
+            ))
+        }
+    };
+    Timing {
+        start_ns,
+        end_ns: go.schedule.window_ns.map(|_| go.schedule.window_end_ns()),
+        count_from_ns: go.schedule.window_start_ns(),
+        grace_ns: job.plan.grace.as_nanos() as u64,
+        schedule,
+        recorder: Recorder::new(go.schedule, go.shape),
+    }
+}

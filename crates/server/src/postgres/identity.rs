@@ -1,0 +1,106 @@
+//! The client's own certificate and key.
+//!
+//! In: `sslcert`, `sslkey`, `sslcertmode`, or the files below the home folder. Out: a chain and
+//! its key. Must never: use a key that others can read.
+
+use super::environment::Environment;
+use super::options::Options;
+use super::tls::{certificates, read};
+use crate::error::Error;
+use crate::target::SslMode;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// A certificate chain, its key, and the file of the chain.
+pub(super) type Identity = (
+    Vec<CertificateDer<'static>>,
+    PrivateKeyDer<'static>,
+    PathBuf,
+);
+
+/// `sslcert` and `sslkey`, or their defaults. In the modes that can do without TLS a problem with
+/// them is a warning, because libpq would go on without TLS.
+pub(super) fn client_certificate(
+    options: &Options,
+    env: &Environment,
+    mode: SslMode,
+    warnings: &mut Vec<String>,
+) -> Result<Option<Identity>, Error> {
+    match identity(options, env) {
+        Err(error) if mode < SslMode::Require => {
+            warnings.push(format!("no client certificate is sent: {error}"));
+            Ok(None)
+        }
+        Ok(None) if options.get("sslcertmode") == Some("require") => Err(Error::tls(
+            "sslcertmode=require, and there is no client certificate",
+            "name one with sslcert",
+        )),
+        outcome => outcome,
+    }
+}
+
+/// Reads the client's certificate and key; `None` when there is none.
+fn identity(options: &Options, env: &Environment) -> Result<Option<Identity>, Error> {
+    if options.get("sslcertmode") == Some("disable") {
+        return Ok(None);
+    }
+    let path = |option: &str, default: &str| {
+        options
+            .non_empty(option)
+            .map(PathBuf::from)
+            .or_else(|| env.in_home(default))
+    };
+    let Some(cert) = path("sslcert", ".postgresql/postgresql.crt").filter(|p| p.exists()) else {
+        return Ok(None);
+    };
+    let chain = certificates(&cert, "client certificate file")?;
+    let Some(key) = path("sslkey", ".postgresql/postgresql.key").filter(|p| p.exists()) else {
+        return Err(Error::File {
+            what: "client certificate file",
+            path: cert,
+            problem: "is present, but its private key file is not".into(),
+            hint: "name the key with sslkey".into(),
+        });
+    };
+    Ok(Some((chain, private_key(&key)?, cert)))
+}
+
+/// Reads a private key that nobody else can read.
+fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
+    let what = "private key file";
+    let fail = |problem: &str, hint: &str| Error::File {
+        what,
+        path: path.to_owned(),
+        problem: problem.to_owned(),
+        hint: hint.to_owned(),
+    };
+    let check = "check the path and its permissions";
+    let meta = std::fs::metadata(path).map_err(|e| fail(&e.to_string(), check))?;
+    if !meta.is_file() {
+        return Err(fail("is not a regular file", check));
+    }
+    // As libpq: a key of root's may be readable to a group, as Debian's "ssl-cert" has it.
+    let forbidden = if meta.uid() == 0 { 0o037 } else { 0o077 };
+    if meta.permissions().mode() & forbidden != 0 {
+        return Err(fail(
+            "has group or world access",
+            "it must have permissions u=rw (0600) or less if owned by the current user, or \
+             u=rw,g=r (0640) or less if owned by root",
+        ));
+    }
+    let bytes = read(path, what)?;
+    let text = String::from_utf8_lossy(&bytes);
+    if text.contains("BEGIN ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED") {
+        return Err(fail(
+            "is encrypted, which Prony does not support",
+            "decrypt a copy with: openssl pkey -in KEY -out COPY, and chmod 0600 it",
+        ));
+    }
+    if text.contains("-----BEGIN") {
+        return PrivateKeyDer::from_pem_slice(&bytes)
+            .map_err(|e| fail(&e.to_string(), "it must hold a PKCS#8, PKCS#1 or SEC1 key"));
+    }
+    PrivateKeyDer::try_from(bytes).map_err(|e| fail(e, "it must be in PEM or DER form"))
+}

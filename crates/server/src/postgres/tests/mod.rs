@@ -1,0 +1,73 @@
+//! Tests of the whole way from text and environment to a target.
+//!
+//! Expected results were recorded from libpq (`PQconninfoParse`, `PQconninfo` and `PQpass` on a
+//! connection that was begun and dropped), except where a comment says that Prony differs.
+
+mod parsing;
+mod passwords;
+mod precedence;
+mod properties;
+mod targets;
+mod tls;
+
+use super::Environment;
+use crate::error::Error;
+use crate::target::Target;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A folder that goes away with the value.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("prony-server-test-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    /// Writes a file that only its owner may read.
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        std::fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        path
+    }
+
+    /// An environment whose home is this folder, of the user "os".
+    fn env(&self) -> Environment {
+        let mut env = Environment::new("os", &self.0);
+        env.socket_dirs = ["/var/run/postgresql", "/tmp"].map(PathBuf::from).into();
+        env.system_dirs = vec![self.0.join("sys")];
+        env
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Resolves with an empty home and no variables.
+fn resolve(url: &str) -> Result<Target, Error> {
+    super::resolve(url, &Folder::new().env())
+}
+
+/// The text of the error.
+fn error(url: &str) -> String {
+    resolve(url).unwrap_err().to_string()
+}
+
+/// A file of the test data.
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name)
+}

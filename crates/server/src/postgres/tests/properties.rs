@@ -1,0 +1,155 @@
+//! What holds for any text.
+
+use super::super::{Environment, gather, parse, redact};
+use super::Folder;
+use proptest::prelude::*;
+
+#[test]
+fn a_redacted_text_is_still_useful() {
+    let table = [
+        ("postgres://u:pw@h:1/d", "postgres://u:***@h:1/d"),
+        (
+            "postgresql://u@h,[::1]:2/d?sslmode=require",
+            "postgresql://u@h,[::1]:2/d?sslmode=require",
+        ),
+        ("postgres://:pw@/", "postgres://:***@"),
+        (
+            "postgres://h/d?password=x&user=u",
+            "postgres://h/d?password=***&user=u",
+        ),
+        (
+            "postgres://h/d?pass%77ord=x&sslpassword=y&",
+            "postgres://h/d?pass%77ord=***&sslpassword=***",
+        ),
+        ("postgres://", "postgres://"),
+        (
+            "postgres://h/?oauth_client_secret=x",
+            "postgres://h?oauth_client_secret=***",
+        ),
+        ("host=h password=pw", "host=h password=***"),
+        (
+            r"host='a b' password='it\'s' user='' port=5",
+            "host='a b' password=*** user='' port=5",
+        ),
+        ("shop", "shop"),
+        ("", ""),
+        // Not readable, or a password that spilled: nothing but the scheme.
+        ("postgres://u:p@ss@h/d", "postgres://***"),
+        ("postgres://u:p/ss@h/d", "postgres://***"),
+        ("postgres://u:1/ss@h/d", "postgres://***"),
+        ("postgres://u:12/3?user=x@h/d", "postgres://***"),
+        ("postgres://u:%@h/d", "postgres://***"),
+        ("postgresql://h?passwort=x", "postgresql://***"),
+        ("password=a b c", "***"),
+        ("password='a", "***"),
+        ("mysql://u:p@h/d", "***"),
+    ];
+    for (text, expected) in table {
+        assert_eq!(redact(text), expected, "{text}");
+    }
+}
+
+/// Text that comes near a connection string.
+fn near() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("postgres://"),
+        Just("postgresql://"),
+        Just("password="),
+        Just("sslpassword="),
+        Just("user"),
+        Just("host="),
+        Just("port=5"),
+        Just("@"),
+        Just(":"),
+        Just("/"),
+        Just("?"),
+        Just("&"),
+        Just("="),
+        Just("%"),
+        Just("%2F"),
+        Just("%41"),
+        Just("'"),
+        Just("\\"),
+        Just(" "),
+        Just(","),
+        Just("["),
+        Just("]"),
+        Just("é"),
+        Just("x"),
+        Just("1"),
+    ];
+    prop::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
+}
+
+/// The secrets that parsing finds.
+fn secrets(text: &str) -> Vec<String> {
+    let pairs = parse(text).unwrap_or_default();
+    let secret = pairs.into_iter().filter(|(keyword, _)| keyword.secret);
+    secret
+        .map(|(_, value)| value)
+        .filter(|value| !value.is_empty())
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_is_read_without_panic(text in any::<String>()) {
+        let env = Environment::new("os", std::path::Path::new("/nonexistent"));
+        let _ = gather(&text, &env);
+        let _ = redact(&text);
+    }
+
+    #[test]
+    fn text_near_the_grammar_is_read_without_panic(text in near()) {
+        let env = Environment::new("os", std::path::Path::new("/nonexistent"));
+        let _ = gather(&text, &env);
+        let shown = redact(&text);
+        // What is shown can be read again, and holds the same options but for the secrets.
+        if parse(&text).is_ok() && !shown.ends_with("://***") {
+            let plain = |text: &str| -> Vec<(&str, String)> {
+                let pairs = parse(text).unwrap();
+                let plain = pairs.into_iter().filter(|(keyword, _)| !keyword.secret);
+                plain.map(|(keyword, value)| (keyword.name, value)).collect()
+            };
+            prop_assert_eq!(plain(&text), plain(&shown));
+            prop_assert!(secrets(&shown).iter().all(|secret| secret == "***"), "{}", shown);
+        }
+    }
+
+    #[test]
+    fn a_uri_password_is_never_shown(
+        password in "[A-Z0-9@:/?#%&=' \\\\]{4,12}",
+        user in "[a-z]{0,4}",
+        tail in "(h1|h1:5|)(/d|)(\\?user=u|)",
+    ) {
+        let text = format!("postgres://{user}:{password}@{tail}");
+        let shown = redact(&text);
+        prop_assert!(!shown.contains(&password), "{} -> {}", text, shown);
+        for secret in secrets(&text) {
+            prop_assert!(secret.len() < 4 || !shown.contains(&secret), "{} -> {}", text, shown);
+        }
+    }
+
+    #[test]
+    fn a_conninfo_password_is_never_shown(
+        password in "[A-Z0-9@:/?#%&=' \\\\]{4,12}",
+        quoted in any::<bool>(),
+    ) {
+        let q = if quoted { "'" } else { "" };
+        let text = format!("host=h password={q}{password}{q} user=u");
+        let shown = redact(&text);
+        prop_assert!(!shown.contains(&password), "{} -> {}", text, shown);
+        for secret in secrets(&text) {
+            prop_assert!(secret.len() < 4 || !shown.contains(&secret), "{} -> {}", text, shown);
+        }
+    }
+
+    #[test]
+    fn any_password_file_is_read_without_panic(text in any::<String>(), line in "[a:*\\\\]{0,12}") {
+        let folder = Folder::new();
+        folder.write(".pgpass", format!("{line}\n{text}"));
+        super::super::resolve("host=/a user=a dbname=a", &folder.env()).unwrap();
+    }
+}

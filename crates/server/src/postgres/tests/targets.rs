@@ -1,0 +1,346 @@
+//! Hosts, ports, parameters and the other fields of a target.
+
+use super::super::{Environment, resolve as resolve_in};
+use super::{Folder, error, resolve};
+use crate::{AuthMethod, ChannelBinding, RequireAuth, SessionAttrs, TcpOptions};
+use std::time::Duration;
+
+#[test]
+fn lists_of_hosts_become_endpoints() {
+    let table = [
+        ("hostaddr=127.0.0.1", "tcp:127.0.0.1:5432"),
+        (
+            "host=db.example hostaddr=127.0.0.1 port=6",
+            "tcp:127.0.0.1:6 (db.example)",
+        ),
+        ("host=127.0.0.1", "tcp:127.0.0.1:5432"),
+        ("postgres://[::1]:7/", "tcp:[::1]:7"),
+        ("host=/run/pg port=' 8 '", "unix:/run/pg/.s.PGSQL.8"),
+        ("postgres://%2Frun%2Fpg:9/d", "unix:/run/pg/.s.PGSQL.9"),
+        (
+            "host=/a,127.0.0.1,::1 port=1,,3",
+            "unix:/a/.s.PGSQL.1, tcp:127.0.0.1:5432, tcp:[::1]:3",
+        ),
+        (
+            "host=/a,127.0.0.1 port=4",
+            "unix:/a/.s.PGSQL.4, tcp:127.0.0.1:4",
+        ),
+        (
+            "host=x,y hostaddr=127.0.0.1,::1",
+            "tcp:127.0.0.1:5432 (x), tcp:[::1]:5432 (y)",
+        ),
+        (
+            "host=/a,/b hostaddr=,::1",
+            "unix:/a/.s.PGSQL.5432, tcp:[::1]:5432 (/b)",
+        ),
+    ];
+    for (url, expected) in table {
+        assert_eq!(resolve(url).unwrap().describe(), expected, "{url}");
+    }
+}
+
+#[test]
+fn wrong_lists_are_refused() {
+    let table = [
+        (
+            "host=a,b port=1,2,3",
+            "could not match 3 port numbers to 2 hosts",
+        ),
+        (
+            "hostaddr=1.1.1.1 host=a,b",
+            "could not match 2 host names to 1 hostaddr values",
+        ),
+        ("host=/a port=0", "the connection string"),
+        ("host=/a port=65536", "1 to 65535"),
+        ("host=/a port=x", "1 to 65535"),
+        (
+            "hostaddr=localhost",
+            "could not parse network address \"localhost\"",
+        ),
+        (
+            "host=nosuch.invalid",
+            "could not translate host name \"nosuch.invalid\"",
+        ),
+        ("host=@abstract", "abstract"),
+    ];
+    for (url, expected) in table {
+        let error = error(url);
+        assert!(error.contains(expected), "{url}: {error}");
+    }
+    let error = error(&format!("host=/{}", "x".repeat(100)));
+    assert!(error.contains("too long"), "{error}");
+
+    let folder = Folder::new();
+    let error = resolve_in("", &folder.env().with("PGPORT", "0x1"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("\"0x1\"") && error.contains("the variable PGPORT"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_host_without_address_is_a_warning_beside_one_that_has() {
+    let target = resolve("host=nosuch.invalid,127.0.0.1").unwrap();
+    assert_eq!(target.describe(), "tcp:127.0.0.1:5432");
+    assert!(
+        target.warnings[0].contains("nosuch.invalid"),
+        "{:?}",
+        target.warnings
+    );
+}
+
+#[test]
+fn the_default_socket_is_where_one_is() {
+    let folder = Folder::new();
+    let mut env = folder.env();
+    env.socket_dirs = ["none", "first", "second"]
+        .map(|name| folder.0.join(name))
+        .into();
+    folder.write("first/other", "");
+    folder.write("second/.s.PGSQL.5433", "");
+    let place = |port: &str| {
+        let target = resolve_in(&format!("port={port}"), &env).unwrap();
+        target
+            .describe()
+            .replace(&folder.0.display().to_string(), "")
+    };
+    assert_eq!(place("5433"), "unix:/second/.s.PGSQL.5433");
+    assert_eq!(place("5432"), "unix:/first/.s.PGSQL.5432");
+}
+
+#[test]
+fn user_and_database_have_libpqs_defaults() {
+    let folder = Folder::new();
+    let names = |url: &str| {
+        let target = resolve_in(url, &folder.env()).unwrap();
+        format!("{} {}", target.user, target.database)
+    };
+    assert_eq!(names(""), "os os");
+    assert_eq!(names("user=u"), "u u");
+    assert_eq!(names("shop"), "os shop");
+    assert_eq!(names("user='' dbname=''"), "os os");
+    let mut env = folder.env();
+    env.user = None;
+    let error = resolve_in("", &env).unwrap_err().to_string();
+    assert!(
+        error.contains("no user name") && error.contains("PGUSER"),
+        "{error}"
+    );
+}
+
+#[test]
+fn startup_parameters_come_in_libpqs_order() {
+    let folder = Folder::new();
+    let env = folder
+        .env()
+        .with("PGOPTIONS", "-c work_mem=1MB")
+        .with("PGDATESTYLE", "ISO, DMY")
+        .with("PGTZ", "DEFAULT")
+        .with("PGGEQO", "off")
+        .with("PGCLIENTENCODING", "LATIN1");
+    let parameters = |env: &Environment, url: &str| {
+        let list = resolve_in(url, env).unwrap().parameters;
+        list.iter()
+            .map(|(k, v)| format!("{k}={v}"))
+            .collect::<Vec<_>>()
+            .join("|")
+    };
+    assert_eq!(
+        parameters(&env, ""),
+        "options=-c work_mem=1MB|application_name=prony|client_encoding=LATIN1|\
+         datestyle=ISO, DMY|geqo=off"
+    );
+    let plain = folder.env();
+    assert_eq!(
+        parameters(&plain, "fallback_application_name=y"),
+        "application_name=y"
+    );
+    assert_eq!(
+        parameters(
+            &plain.clone().with("PGAPPNAME", "x"),
+            "fallback_application_name=y"
+        ),
+        "application_name=x"
+    );
+    assert_eq!(
+        parameters(&plain, "client_encoding=auto"),
+        "application_name=prony|client_encoding=UTF8"
+    );
+}
+
+#[test]
+fn timeouts_and_keepalives_are_read_as_libpq_reads_them() {
+    let timeout = |text: &str| {
+        resolve(&format!("connect_timeout={text}"))
+            .unwrap()
+            .connect_timeout
+    };
+    for none in ["0", "-1", "-5"] {
+        assert_eq!(timeout(none), None, "{none}");
+    }
+    assert_eq!(resolve("").unwrap().connect_timeout, None);
+    assert_eq!(timeout("1"), Some(Duration::from_secs(2)));
+    assert_eq!(timeout("3"), Some(Duration::from_secs(3)));
+
+    assert_eq!(resolve("").unwrap().tcp, TcpOptions::default());
+    let url = "keepalives=0 keepalives_idle=1 keepalives_interval=2 keepalives_count=-3 \
+               tcp_user_timeout=4";
+    let expected = TcpOptions {
+        keepalive: false,
+        keepalive_idle_s: Some(1),
+        keepalive_interval_s: Some(2),
+        keepalive_count: None,
+        user_timeout_ms: Some(4),
+    };
+    assert_eq!(resolve(url).unwrap().tcp, expected);
+    for option in [
+        "connect_timeout",
+        "keepalives",
+        "keepalives_idle",
+        "tcp_user_timeout",
+    ] {
+        let error = error(&format!("{option}=x"));
+        assert!(
+            error.contains(option) && error.contains("whole number"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn tcp_options_reach_the_socket() {
+    use std::os::fd::{AsFd, AsRawFd};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let stream = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let options = resolve("keepalives_idle=77 tcp_user_timeout=1234")
+        .unwrap()
+        .tcp;
+    options.apply(stream.as_fd()).unwrap();
+    assert!(stream.nodelay().unwrap());
+    let get = |name| {
+        let (mut value, mut size) = (0i32, size_of::<i32>() as libc::socklen_t);
+        // SAFETY: the descriptor is open, and the pointers are to values of the stated size.
+        let status = unsafe {
+            libc::getsockopt(
+                stream.as_raw_fd(),
+                libc::IPPROTO_TCP,
+                name,
+                (&raw mut value).cast(),
+                &raw mut size,
+            )
+        };
+        assert_eq!(status, 0);
+        value
+    };
+    assert_eq!(
+        (get(libc::TCP_KEEPIDLE), get(libc::TCP_USER_TIMEOUT)),
+        (77, 1234)
+    );
+}
+
+#[test]
+fn choices_are_checked() {
+    let target = resolve("channel_binding=require target_session_attrs=prefer-standby").unwrap();
+    assert_eq!(target.channel_binding, ChannelBinding::Require);
+    assert_eq!(target.session, SessionAttrs::PreferStandby);
+    let table = [
+        ("sslmode=foo", "invalid sslmode value: \"foo\""),
+        ("sslmode=''", "invalid sslmode value: \"\""),
+        ("channel_binding=no", "use one of disable, prefer, require"),
+        ("target_session_attrs=rw", "read-write"),
+        ("load_balance_hosts=yes", "disable, random"),
+        ("gssencmode=x", "invalid gssencmode value"),
+        ("gssencmode=require", "GSS encryption"),
+        ("requirepeer=postgres", "requirepeer"),
+        ("min_protocol_version=3.2", "protocol 3.2"),
+        (
+            "max_protocol_version=4",
+            "invalid max_protocol_version value",
+        ),
+        ("sslcertmode=x", "invalid sslcertmode value"),
+        ("sslnegotiation=x", "postgres, direct"),
+    ];
+    for (url, expected) in table {
+        let error = error(url);
+        assert!(error.contains(expected), "{url}: {error}");
+    }
+    for harmless in [
+        "gssencmode=prefer",
+        "gssencmode=disable",
+        "max_protocol_version=latest",
+    ] {
+        resolve(harmless).unwrap();
+    }
+}
+
+#[test]
+fn require_auth_allows_what_it_says() {
+    use AuthMethod::{Md5, None, Password, ScramSha256};
+    let rule = |list: &str| {
+        resolve(&format!("require_auth={list}"))
+            .unwrap()
+            .require_auth
+    };
+    let all = [None, Password, Md5, ScramSha256];
+    let allowed = |rule: RequireAuth| all.map(|method| rule.allows(method));
+    assert_eq!(allowed(resolve("").unwrap().require_auth), [true; 4]);
+    assert_eq!(allowed(rule("''")), [true; 4]);
+    assert_eq!(
+        allowed(rule("scram-sha-256,md5")),
+        [false, false, true, true]
+    );
+    assert_eq!(allowed(rule("none")), [true, false, false, false]);
+    assert_eq!(allowed(rule("!password,!none")), [false, false, true, true]);
+    for wrong in [
+        "md5,!password",
+        "!md5,password",
+        "md5,md5",
+        "foo",
+        "md5,",
+        "!!md5",
+    ] {
+        let error = error(&format!("require_auth={wrong}"));
+        assert!(
+            error.contains("invalid require_auth value"),
+            "{wrong}: {error}"
+        );
+    }
+}
+
+#[test]
+fn random_balancing_keeps_all_hosts_and_changes_their_order() {
+    let hosts: Vec<String> = (1..=40).map(|n| format!("127.0.0.{n}")).collect();
+    let url = format!("host={} load_balance_hosts=random", hosts.join(","));
+    let order = || -> Vec<String> {
+        resolve(&url)
+            .unwrap()
+            .endpoints
+            .iter()
+            .map(|e| e.host.clone())
+            .collect()
+    };
+    let (first, second) = (order(), order());
+    assert_ne!(first, hosts, "one order in 40! is the given one");
+    assert_ne!(first, second);
+    let mut sorted = first;
+    sorted.sort_by_key(|host| hosts.iter().position(|h| h == host));
+    assert_eq!(sorted, hosts);
+}
+
+#[test]
+fn nothing_printed_holds_a_password() {
+    let folder = Folder::new();
+    let env = folder.env().with("PGPASSWORD", "hunter2");
+    let target = resolve_in("host=/tmp", &env).unwrap();
+    assert_eq!(
+        target.endpoints[0].password.as_ref().unwrap().reveal(),
+        "hunter2"
+    );
+    let printed = format!("{env:?} {target:?} {}", target.describe());
+    assert!(
+        printed.contains("PGPASSWORD") && !printed.contains("hunter2"),
+        "{printed}"
+    );
+}

@@ -1,0 +1,447 @@
+//! TLS options, the checks of each mode, and handshakes in memory.
+//!
+//! The certificates are made by `tests/data/tls/make.sh`. Chains are judged at a fixed time, so
+//! that these tests pass on any day.
+
+use super::super::tls::verifier;
+use super::super::{Environment, gather, resolve as resolve_in, values};
+use super::{Folder, data, error, resolve};
+use rustls::client::danger::ServerCertVerifier;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use rustls::{ClientConfig, ClientConnection, ServerConfig, ServerConnection};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+use std::time::Duration;
+
+fn bytes(name: &str) -> Vec<u8> {
+    std::fs::read(data(&format!("tls/{name}"))).unwrap()
+}
+
+fn certificate(name: &str) -> CertificateDer<'static> {
+    CertificateDer::from_pem_slice(&bytes(name)).unwrap()
+}
+
+/// Whether a server with `cert` is accepted for `host` in 2040, with these options.
+fn accepts(options: &str, cert: &str, host: &str) -> Result<(), String> {
+    let folder = Folder::new();
+    let options = gather(options, &folder.env()).unwrap();
+    let mode = values::ssl_mode(&options).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = verifier(&options, &folder.env(), mode, &provider, &mut Vec::new())
+        .map_err(|e| e.to_string())?;
+    let host = ServerName::try_from(host.to_owned()).unwrap();
+    let time = UnixTime::since_unix_epoch(Duration::from_secs(2_208_988_800));
+    let verdict = verifier.verify_server_cert(&certificate(cert), &[], &host, &[], time);
+    verdict.map(|_| ()).map_err(|e| e.to_string())
+}
+
+fn root(name: &str) -> String {
+    format!("sslrootcert='{}'", data(&format!("tls/{name}")).display())
+}
+
+#[test]
+fn each_mode_checks_what_libpq_checks() {
+    let (ca, other, own) = (root("ca.crt"), root("other.crt"), root("self.crt"));
+    // Options, certificate of the server, host, accepted.
+    let table = [
+        ("sslmode=prefer", &other, "server.crt", "db.example", true),
+        ("sslmode=allow", &other, "expired.crt", "x", true),
+        ("sslmode=require", &String::new(), "server.crt", "x", true),
+        // A root file turns require into verify-ca.
+        ("sslmode=require", &ca, "server.crt", "x", true),
+        ("sslmode=require", &other, "server.crt", "db.example", false),
+        ("sslmode=verify-ca", &ca, "server.crt", "x", true),
+        (
+            "sslmode=verify-ca",
+            &other,
+            "server.crt",
+            "db.example",
+            false,
+        ),
+        ("sslmode=verify-ca", &ca, "expired.crt", "db.example", false),
+        (
+            "sslmode=verify-ca",
+            &ca,
+            "wronguse.crt",
+            "db.example",
+            false,
+        ),
+        ("sslmode=verify-ca", &ca, "self.crt", "db.example", false),
+        ("sslmode=verify-full", &ca, "server.crt", "db.example", true),
+        ("sslmode=verify-full", &ca, "server.crt", "DB.example", true),
+        (
+            "sslmode=verify-full",
+            &ca,
+            "server.crt",
+            "a.wild.example",
+            true,
+        ),
+        (
+            "sslmode=verify-full",
+            &ca,
+            "server.crt",
+            "a.b.wild.example",
+            false,
+        ),
+        (
+            "sslmode=verify-full",
+            &ca,
+            "server.crt",
+            "wild.example",
+            false,
+        ),
+        ("sslmode=verify-full", &ca, "server.crt", "127.0.0.1", true),
+        ("sslmode=verify-full", &ca, "server.crt", "127.0.0.2", false),
+        ("sslmode=verify-full", &ca, "server.crt", "x", false),
+        // The common name counts only without an alternative name of the same kind.
+        (
+            "sslmode=verify-full",
+            &ca,
+            "server.crt",
+            "not.the.name",
+            false,
+        ),
+        ("sslmode=verify-full", &ca, "plain.crt", "db.example", true),
+        (
+            "sslmode=verify-full",
+            &ca,
+            "plain.crt",
+            "db.example.org",
+            false,
+        ),
+        (
+            "sslmode=verify-full",
+            &other,
+            "plain.crt",
+            "db.example",
+            false,
+        ),
+        // X.509 version 1.
+        ("sslmode=verify-full", &ca, "v1.crt", "db.example", true),
+        ("sslmode=verify-full", &ca, "v1.crt", "x", false),
+        ("sslmode=verify-ca", &ca, "v1.crt", "x", true),
+        ("sslmode=verify-ca", &other, "v1.crt", "db.example", false),
+        // A server that is its own authority.
+        ("sslmode=verify-full", &own, "self.crt", "db.example", true),
+        ("sslmode=verify-full", &own, "self.crt", "x", false),
+        ("sslmode=verify-ca", &own, "self.crt", "x", true),
+        ("sslmode=verify-ca", &own, "rsa.crt", "db.example", false),
+        (
+            "sslmode=verify-full",
+            &root("rsa.crt"),
+            "rsa.crt",
+            "db.example",
+            true,
+        ),
+    ];
+    for (mode, root, cert, host, expected) in table {
+        let verdict = accepts(&format!("{mode} {root}"), cert, host);
+        assert_eq!(
+            verdict.is_ok(),
+            expected,
+            "{mode} {root} {cert} {host}: {verdict:?}"
+        );
+    }
+}
+
+#[test]
+fn certificates_are_refused_outside_their_time() {
+    let options = gather(
+        &format!("sslmode=verify-ca {}", root("self.crt")),
+        &Folder::new().env(),
+    );
+    let options = options.unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let env = Environment::default();
+    let mode = values::ssl_mode(&options).unwrap();
+    let verifier = verifier(&options, &env, mode, &provider, &mut Vec::new()).unwrap();
+    let host = ServerName::try_from("db.example").unwrap();
+    for (second, good) in [
+        (946_684_800, false),
+        (2_208_988_800, true),
+        (9_999_999_999, false),
+    ] {
+        let time = UnixTime::since_unix_epoch(Duration::from_secs(second));
+        let verdict = verifier.verify_server_cert(&certificate("self.crt"), &[], &host, &[], time);
+        assert_eq!(verdict.is_ok(), good, "{second}: {verdict:?}");
+    }
+}
+
+#[test]
+fn revocation_lists_count() {
+    let with = |crl: &str| {
+        let crl = data(&format!("tls/{crl}"));
+        format!(
+            "sslmode=verify-ca {} sslcrl='{}'",
+            root("ca.crt"),
+            crl.display()
+        )
+    };
+    accepts(&with("empty.crl"), "server.crt", "x").unwrap();
+    let error = accepts(&with("revoked.crl"), "server.crt", "x").unwrap_err();
+    assert!(error.contains("Revoked"), "{error}");
+    accepts(&with("revoked.crl"), "plain.crt", "x").unwrap();
+    // No exception where revocation is to be checked and cannot be.
+    accepts(&with("empty.crl"), "v1.crt", "x").unwrap_err();
+    // As with libpq, a missing list is no error; that it is missing is said.
+    let url = format!("host=127.0.0.1 {}", with("missing.crl"));
+    assert!(resolve(&url).unwrap().warnings[0].contains("missing.crl"));
+}
+
+#[test]
+fn options_that_contradict_each_other_are_refused() {
+    let table = [
+        (
+            "sslmode=prefer sslnegotiation=direct",
+            "weak sslmode \"prefer\"",
+        ),
+        (
+            "sslmode=require sslrootcert=system",
+            "weak sslmode \"require\"",
+        ),
+        (
+            "ssl_min_protocol_version=TLSv9",
+            "invalid ssl_min_protocol_version value: \"TLSv9\"",
+        ),
+        (
+            "ssl_min_protocol_version=TLSv1.3 ssl_max_protocol_version=TLSv1.2",
+            "range",
+        ),
+        ("ssl_max_protocol_version=TLSv1.1", "TLS below 1.2"),
+        (
+            "hostaddr=127.0.0.1 sslmode=verify-full",
+            "no host name to verify",
+        ),
+        ("host=127.0.0.1 sslmode=verify-ca", ".postgresql/root.crt"),
+        (
+            "host=127.0.0.1 sslmode=verify-full sslrootcert=/none",
+            "\"/none\": does not exist",
+        ),
+        (
+            "host=127.0.0.1 sslmode=require sslcertmode=require",
+            "no client certificate",
+        ),
+    ];
+    for (url, expected) in table {
+        let error = error(url);
+        assert!(error.contains(expected), "{url}: {error}");
+    }
+}
+
+#[test]
+fn a_configuration_is_made_where_tls_may_be_used() {
+    let tls = |url: &str| resolve(url).unwrap().tls;
+    assert!(tls("host=127.0.0.1 sslmode=disable").config.is_none());
+    assert!(
+        tls("host=/tmp sslmode=verify-full").config.is_none(),
+        "unix sockets never use TLS"
+    );
+    let config = tls("host=/tmp,127.0.0.1").config.unwrap();
+    assert_eq!(config.alpn_protocols, [b"postgresql"]);
+    assert!(config.enable_sni);
+    assert!(!tls("host=127.0.0.1 sslsni=0").config.unwrap().enable_sni);
+    let direct = tls("host=127.0.0.1 sslmode=require sslnegotiation=direct");
+    assert!(direct.direct && direct.config.is_some());
+    let warnings = resolve("host=127.0.0.1 sslmode=require sslrootcert=/none")
+        .unwrap()
+        .warnings;
+    assert!(warnings[0].contains("not verified"), "{warnings:?}");
+}
+
+#[test]
+fn the_systems_roots_verify_in_full() {
+    match resolve("host=127.0.0.1 sslrootcert=system") {
+        Ok(target) => {
+            assert_eq!(target.tls.mode, crate::SslMode::VerifyFull);
+            assert!(accepts("sslrootcert=system", "server.crt", "db.example").is_err());
+        }
+        // A machine without the package is told so.
+        Err(error) => assert!(error.to_string().contains("ca-certificates"), "{error}"),
+    }
+}
+
+#[test]
+fn the_servers_name_is_the_host_or_the_address() {
+    let name = |url: &str| {
+        let target = resolve(url).unwrap();
+        target.endpoints[0]
+            .server_name()
+            .map(|name| name.to_str().into_owned())
+    };
+    assert_eq!(
+        name("host=db.example hostaddr=127.0.0.1").as_deref(),
+        Some("db.example")
+    );
+    assert_eq!(name("hostaddr=127.0.0.1").as_deref(), Some("127.0.0.1"));
+    assert_eq!(name("host=::1").as_deref(), Some("::1"));
+    assert_eq!(
+        name("host='bad name' hostaddr=127.0.0.1").as_deref(),
+        Some("127.0.0.1")
+    );
+    assert_eq!(name("host=/tmp"), None);
+}
+
+#[test]
+fn client_certificates_are_read_with_care() {
+    let folder = Folder::new();
+    let url = "host=127.0.0.1 sslmode=require";
+    let resolve = |url: &str| resolve_in(url, &folder.env());
+    let certified = |url: &str| {
+        resolve(url)
+            .unwrap()
+            .tls
+            .config
+            .unwrap()
+            .client_auth_cert_resolver
+            .has_certs()
+    };
+    assert!(!certified(url));
+
+    folder.write(".postgresql/postgresql.crt", bytes("client.crt"));
+    let error = resolve(url).unwrap_err().to_string();
+    assert!(error.contains("private key file is not"), "{error}");
+    let lenient = resolve("host=127.0.0.1").unwrap();
+    assert!(
+        lenient.warnings[0].contains("no client certificate is sent"),
+        "{:?}",
+        lenient.warnings
+    );
+
+    let key = folder.write(".postgresql/postgresql.key", bytes("client.key"));
+    assert!(certified(url));
+    assert!(!certified(&format!("{url} sslcertmode=disable")));
+
+    std::fs::set_permissions(&key, Permissions::from_mode(0o644)).unwrap();
+    let error = resolve(url).unwrap_err().to_string();
+    assert!(
+        error.contains("group or world access") && error.contains("0600"),
+        "{error}"
+    );
+
+    let encrypted = folder.write("enc.key", bytes("client-encrypted.key"));
+    let error = resolve(&format!("{url} sslkey='{}'", encrypted.display()))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("encrypted") && error.contains("openssl pkey"),
+        "{error}"
+    );
+
+    let wrong = folder.write("wrong.key", bytes("server.key"));
+    let error = resolve(&format!("{url} sslkey='{}'", wrong.display()))
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("belong together"), "{error}");
+
+    let der = PrivateKeyDer::from_pem_slice(&bytes("client.key")).unwrap();
+    let der = folder.write("der.key", der.secret_der());
+    assert!(certified(&format!("{url} sslkey='{}'", der.display())));
+
+    let garbage = folder.write("garbage", "no certificate");
+    let error = resolve(&format!("{url} sslcert='{}'", garbage.display()))
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("holds no certificate"), "{error}");
+}
+
+/// A server that presents one certificate, whatever it is.
+#[derive(Debug)]
+struct Fixed(Arc<CertifiedKey>);
+
+impl ResolvesServerCert for Fixed {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.clone())
+    }
+}
+
+/// A server with this certificate and key.
+fn server(cert: &str, key: &str) -> Arc<ServerConfig> {
+    let key = PrivateKeyDer::from_pem_slice(&bytes(key)).unwrap();
+    let key = rustls::crypto::ring::sign::any_supported_type(&key).unwrap();
+    let certified = CertifiedKey::new(vec![certificate(cert)], key);
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(Fixed(Arc::new(certified))));
+    config.alpn_protocols = vec![b"postgresql".to_vec()];
+    Arc::new(config)
+}
+
+/// Shakes hands in memory; gives the version agreed on.
+fn handshake(
+    client: Arc<ClientConfig>,
+    server: Arc<ServerConfig>,
+) -> Result<String, rustls::Error> {
+    let name = ServerName::try_from("db.example").unwrap();
+    let mut client = ClientConnection::new(client, name)?;
+    let mut server = ServerConnection::new(server)?;
+    for _ in 0..10 {
+        let mut wire = Vec::new();
+        while client.wants_write() {
+            client.write_tls(&mut wire).unwrap();
+        }
+        let mut rest = wire.as_slice();
+        while !rest.is_empty() {
+            server.read_tls(&mut rest).unwrap();
+            server.process_new_packets()?;
+        }
+        let mut wire = Vec::new();
+        while server.wants_write() {
+            server.write_tls(&mut wire).unwrap();
+        }
+        let mut rest = wire.as_slice();
+        while !rest.is_empty() {
+            client.read_tls(&mut rest).unwrap();
+            client.process_new_packets()?;
+        }
+        if !client.is_handshaking() && !server.is_handshaking() {
+            assert_eq!(client.alpn_protocol(), Some(&b"postgresql"[..]));
+            return Ok(format!("{:?}", client.protocol_version().unwrap()));
+        }
+    }
+    Err(rustls::Error::HandshakeNotComplete)
+}
+
+#[test]
+fn hands_are_shaken_in_both_versions_with_every_kind_of_certificate() {
+    for cert in ["server", "v1", "self", "rsa"] {
+        let server = server(&format!("{cert}.crt"), &format!("{cert}.key"));
+        for (limit, expected) in [("TLSv1.2", "TLSv1_2"), ("tlsv1.3", "TLSv1_3")] {
+            let url = format!("host=127.0.0.1 sslmode=require ssl_max_protocol_version={limit}");
+            let client = resolve(&url).unwrap().tls.config.unwrap();
+            assert_eq!(
+                handshake(client, server.clone()).as_deref(),
+                Ok(expected),
+                "{cert}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_server_must_hold_its_certificates_key_even_when_nothing_is_verified() {
+    for limit in ["TLSv1.2", "TLSv1.3"] {
+        let url = format!("host=127.0.0.1 sslmode=require ssl_max_protocol_version={limit}");
+        let client = resolve(&url).unwrap().tls.config.unwrap();
+        let error = handshake(client, server("server.crt", "v1.key")).unwrap_err();
+        assert!(error.to_string().contains("BadSignature"), "{error}");
+    }
+}
+
+#[test]
+fn a_version_limit_is_kept() {
+    let client = resolve("host=127.0.0.1 ssl_min_protocol_version=TLSv1.3")
+        .unwrap()
+        .tls
+        .config;
+    assert_eq!(
+        handshake(client.unwrap(), server("server.crt", "server.key")).as_deref(),
+        Ok("TLSv1_3")
+    );
+}

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# scripts/setup says in one line what is missing, and the demo asks before it downloads.
+set -euo pipefail
+setup=$(cd "$(dirname "$0")/.." && pwd)/setup
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# A PATH with nothing but what the script itself needs.
+for tool in bash env sed id; do ln -s "$(command -v "$tool")" "$work/$tool"; done
+
+# expect WORDS COMMAND...: it fails with one line that holds the words.
+expect() {
+    local words=$1 said
+    shift
+    if said=$(env -i PATH="$work" HOME="$work" "$@" 2>&1 </dev/null); then
+        echo "should have failed: $*" && exit 1
+    fi
+    [[ $said == *"$words"* ]] || { echo "expected '$words' in: $said" && exit 1; }
+    [[ $(wc -l <<<"$said") -eq 1 ]] || { echo "one line, please: $said" && exit 1; }
+}
+
+tool() { printf '#!%s\n%s\n' "$(command -v bash)" "$2" >"$work/$1" && chmod +x "$work/$1"; }
+
+expect "rustup.rs" "$setup" build
+tool cargo 'echo "cargo 1.63.0 (fd9c4297c 2022-07-01)"'
+expect "1.95 or newer, this is 1.63" "$setup" build
+tool cargo '[[ $1 == --version ]] && echo "cargo 1.95.0 (f2d3ce0bd 2026-03-21)"'
+expect "C compiler: apt install gcc" "$setup" build
+tool cc 'exit 0'
+env -i PATH="$work" HOME="$work" "$setup" build
+expect "rustup component add clippy rustfmt" "$setup" lint
+
+# The demo: an installed PostgreSQL is used; without one, a download is announced, or refused.
+tool prony 'echo "prony $*"'
+mkdir "$work/pg"
+for name in postgres initdb; do ln -s "$work/cc" "$work/pg/$name"; done
+said=$(env -i PATH="$work" PRONY_PG_BINDIR="$work/pg" "$setup" demo "$work/prony")
+[[ $said == "prony demo" ]] || { echo "with PostgreSQL: $said" && exit 1; }
+if ! compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null; then
+    said=$(env -i PATH="$work" "$setup" demo "$work/prony" </dev/null)
+    [[ $said == *"Maven Central"*"prony demo --download" ]] || { echo "without: $said" && exit 1; }
+    said=$(env -i PATH="$work" DEMO_DOWNLOAD=0 "$setup" demo "$work/prony" 2>&1 </dev/null) && exit 1
+    [[ $said == *"apt install postgresql"* ]] || { echo "refused: $said" && exit 1; }
+fi
+echo "setup: ok"

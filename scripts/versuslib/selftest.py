@@ -1,0 +1,166 @@
+"""Tests of this script: its arithmetic, and a whole pass with a made-up prony.
+
+In: PostgreSQL's programs. Out: an exit status. Must never: assert how fast anything is.
+"""
+import contextlib
+import io
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import textwrap
+
+from . import cases, figures, tools
+from .server import Trouble
+
+# A made-up prony: pgbench in disguise, so that a whole pass runs before prony is built.
+FAKE = """\
+#!{python}
+import json, os, re, subprocess, sys
+words = sys.argv[1:]
+if words == ["--version"]:
+    print("prony 0.0.0 (made up)"); sys.exit()
+given = dict(zip(words[2::2], words[3::2]))
+url = given["--url"]
+if words[0] == "load":
+    assert words[1] == "tpcb"
+    sys.exit(subprocess.call(["{pgbench}", "-iq", "-s", given["--scale"], "-d", url], stderr=2))
+assert words[0] == "run" and words[-1] == "--json" or "--json" in words
+words.remove("--json")
+given = dict(zip(words[2::2], words[3::2]))
+assert given["--threads"] == "1" and given["--protocol"] == "prepared"
+script = dict([("select-only", "select-only"), ("tpcb", "tpcb-like")])[words[1]]
+said = subprocess.check_output(["{pgbench}", "-n", "-b", script, "-M", "prepared", "-c", given["--clients"],
+    "-T", given["--duration"].rstrip("s"), url], text=True)
+count = int(re.search(r"actually processed: (\\d+)", said).group(1))
+tps = float(re.search(r"tps = ([0-9.]+)", said).group(1))
+kind = dict(committed=count, failed=0, tps=tps)
+print(json.dumps(dict(state="complete", measured=dict(kinds=[kind], errors=[]))))
+"""
+
+PGBENCH_15 = """\
+number of transactions actually processed: 123456
+number of failed transactions: 0 (0.000%)
+latency average = 2.3 ms
+initial connection time = 50.1 ms
+tps = 24691.215000 (without initial connection time)
+"""
+
+
+def raises(kind, act):
+    """Whether `act` raises an exception of this kind."""
+    try:
+        act()
+    except kind:
+        return True
+    return False
+
+
+def arithmetic():
+    """Figures whose right values are known."""
+    ratio = figures.ratio([1.0, 3.0, 2.0], [2.0, 2.0, 2.0])
+    assert ratio.values == [0.5, 1.5, 1.0] and ratio.median == 1.0
+    assert str(ratio) == "1.00 (0.50–1.50)"
+    assert raises(ValueError, lambda: figures.ratio([1.0], [1.0, 2.0]))
+    assert figures.verdict(ratio, 1.0, True) == "met (2 of 3 pairs)"
+    assert figures.verdict(ratio, 0.4, True) == "met"
+    assert figures.verdict(ratio, 1.6, True) == "missed"
+    assert figures.verdict(ratio, 0.9, False) == "missed (1 of 3 pairs)"
+    assert figures.verdict(ratio, None, True) == "–"
+    # 20 MB at 500, 25 MB at 1,000: 10 kB each, so 20 + 9,500 × 0.01 = 115 MB.
+    assert figures.memory_row("x", 20e6, 25e6, 500, 150e6)[3:5] == ["10.0", "115"]
+    assert figures.memory_row("x", 20e6, 30e6, 500, 150e6)[6] == "missed"
+
+    case = cases.RUNS[0]
+    prony = [tools.Measurement(5, 1.0, 500_000, 100_000.0)] * 3
+    pgbench = [tools.Measurement(5, 2.0, 400_000, 80_000.0)] * 3
+    row = figures.run_row(case, prony, pgbench)
+    assert row[1] == "0.40 (0.40–0.40)" and row[3] == "met", row
+    assert row[4] == "1.25 (1.25–1.25)" and row[6] == "met", row
+    assert row[7] == "2.00 / 5.00", row
+    row = figures.load_row(cases.LOADS[0], [tools.Measurement(2.0, 0.3)], [tools.Measurement(3.0, 1.0)])
+    assert row[1] == "1.50 (1.50–1.50)" and row[4] == "0.30 (0.30–0.30)", row
+
+
+def reading():
+    """What the tools say."""
+    assert tools.read_pgbench(PGBENCH_15) == (123456, 24691.215)
+    assert raises(Trouble, lambda: tools.read_pgbench("pgbench: error"))
+    kind = {"committed": 100, "failed": 0, "tps": 20.5}
+    run = {"state": "complete", "measured": {"kinds": [kind], "errors": []}}
+    assert tools.read_prony(json.dumps(run)) == (100, 20.5)
+    run["warmup"] = {"kinds": [{"committed": 11}]}
+    assert tools.read_prony(json.dumps(run)) == (111, 20.5)
+    assert raises(Trouble, lambda: tools.read_prony(json.dumps({**run, "state": "partial"})))
+    kind["failed"] = 1
+    assert raises(Trouble, lambda: tools.read_prony(json.dumps(run)))
+
+
+def accounting():
+    """CPU and memory of a child are its own, all of it."""
+    burn = textwrap.dedent(
+        """
+        import os, time
+        held = bytearray(50_000_000)
+        while time.process_time() < 0.4: pass
+        print(time.process_time())
+        """
+    )
+    result, said = tools.execute([sys.executable, "-c", burn], dict(os.environ))
+    # What the child read of itself, plus its end; and far from double.
+    assert float(said) <= result.cpu_s + 0.01 <= 2 * float(said) + 1, (said, result)
+    failing = lambda: tools.execute(["false"], dict(os.environ))  # noqa: E731
+    assert raises(Trouble, failing)
+
+
+def order():
+    """Each pair begins with the other tool."""
+    from .main import in_turn
+
+    class Tool:
+        def __init__(self, name):
+            self.name = name
+
+    seen = []
+    found = in_turn([Tool("a"), Tool("b")], 3, lambda tool: seen.append(tool.name) or len(seen))
+    assert "".join(seen) == "abbaab" and found == {"a": [1, 4, 5], "b": [2, 3, 6]}, (seen, found)
+    assert cases.choose("loads,unix64,load") == ["load", "load-jobs2", "unix64"]
+    assert raises(ValueError, lambda: cases.choose("nonsense"))
+
+
+def whole_pass(bin_dir, measure_all, arguments):
+    """All cases once, small, with pgbench on both sides."""
+    with tempfile.TemporaryDirectory() as folder:
+        fake = pathlib.Path(folder) / "prony"
+        fake.write_text(FAKE.format(python=sys.executable, pgbench=bin_dir / "pgbench"))
+        fake.chmod(0o755)
+        raw = pathlib.Path(folder) / "raw.json"
+        small = ["--pairs", "2", "--seconds", "1", "--scale", "1", "--memory-clients", "10"]
+        small += ["--shared-buffers", "32MB"]
+        chosen = ["--cases", "load,unix8,tcp64,one-cpu,tpcb64,memory", "--raw", str(raw)]
+        asked = arguments([*small, *chosen, "--prony", str(fake)])
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            directory = measure_all(asked, bin_dir)
+        text = out.getvalue()
+        found = json.loads(raw.read_text())
+    for case in ("unix8", "tcp64", "one-cpu", "tpcb64"):
+        for tool in ("prony", "pgbench"):
+            assert len(found[case][tool]) == 2, case
+            assert all(m["transactions"] > 0 and m["cpu_s"] > 0 for m in found[case][tool]), case
+        title = next(c.title for c in cases.RUNS if c.id == case)
+        assert f"| {title} |" in text, text
+    assert "made up" in text and "fsync on" in text and "| load, --jobs 1 |" in text, text
+    assert all(peak > 1_000_000 for peak in found["memory pgbench"]), found
+    assert not directory.exists(), directory
+
+
+def run(bin_dir, measure_all, arguments):
+    """Returns the exit status."""
+    for test in (arithmetic, reading, accounting, order):
+        test()
+        print(f"versus self-test: {test.__name__} ok")
+    whole_pass(bin_dir, measure_all, arguments)
+    print("versus self-test: whole_pass ok")
+    return 0

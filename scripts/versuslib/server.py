@@ -1,0 +1,207 @@
+"""A throw-away PostgreSQL server.
+
+In: PostgreSQL's programs. Out: a server in a private directory, on a unix socket and a free port.
+Must never: run as root, outlive this process, or signal a process that it did not start.
+"""
+import contextlib
+import ctypes
+import os
+import pathlib
+import pwd
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+PR_SET_PDEATHSIG = 1
+
+
+class Trouble(Exception):
+    """Something the user must know; its text says what to do."""
+
+
+def find_bin_dir():
+    """The folder of initdb, postgres, pgbench and psql: PRONY_PG_BINDIR, or the newest found."""
+    needed = ("initdb", "postgres", "pgbench", "psql")
+    given = os.environ.get("PRONY_PG_BINDIR")
+    if given:
+        folders = [pathlib.Path(given)]
+    else:
+        folders = [pathlib.Path(p) for p in os.environ.get("PATH", "").split(":") if p]
+        with contextlib.suppress(OSError, subprocess.CalledProcessError):
+            said = subprocess.check_output(["pg_config", "--bindir"], text=True)
+            folders.append(pathlib.Path(said.strip()))
+        for pattern in ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "opt/homebrew/opt/postgresql*/bin"):
+            folders += sorted(pathlib.Path("/").glob(pattern))
+    found = []
+    for folder in folders:
+        # A link on PATH may be Debian's wrapper (pgbench is a Perl script there, whose CPU would
+        # count as pgbench's): the folder behind `postgres` holds the real programs.
+        program = folder / "postgres"
+        if program.exists():
+            real = program.resolve().parent
+            if all((real / name).exists() for name in needed):
+                found.append((version_of(real / "postgres"), real))
+    if not found:
+        raise Trouble(
+            "versus needs initdb, postgres, pgbench and psql in one folder: "
+            "apt install postgresql, or name the folder in PRONY_PG_BINDIR"
+        )
+    return max(found)[1]
+
+
+def version_of(program):
+    """The version a program prints, as numbers: (15, 18)."""
+    said = subprocess.check_output([str(program), "--version"], text=True)
+    digits = said.split("(PostgreSQL)")[1].split()[0]
+    return tuple(int(part) for part in digits.split(".") if part.isdigit())
+
+
+def server_user():
+    """Arguments for Popen that drop root to an ordinary user; empty if this is not root."""
+    if os.geteuid() != 0:
+        return {}
+    for name in ("postgres", "nobody"):
+        with contextlib.suppress(KeyError):
+            entry = pwd.getpwnam(name)
+            return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+    raise Trouble("PostgreSQL must not run as root, and there is no user postgres or nobody")
+
+
+def end_with_parent(number):
+    """What a child runs before exec: ask the kernel to end it when this process ends."""
+    libc = ctypes.CDLL(None)
+    parent = os.getpid()
+
+    def in_child():
+        libc.prctl(PR_SET_PDEATHSIG, number, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return in_child
+
+
+class Server:
+    """A running server. Use it in a `with` block."""
+
+    def __init__(self, bin_dir, settings):
+        """`settings`: name to value; durability settings are the server's own unless named here."""
+        self.bin_dir = bin_dir
+        self.settings = settings
+        self.password = secrets.token_hex(16)
+        self.process = None
+
+    def __enter__(self):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="prony-versus-", dir="/var/tmp"))
+        try:
+            self._start()
+        except BaseException:
+            self._stop()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self._stop()
+
+    def _start(self):
+        user = server_user()
+        data, sock = self.directory / "data", self.directory / "s"
+        pwfile = self.directory / "pw"
+        pwfile.write_text(self.password + "\n")
+        self.directory.chmod(0o711)
+        for folder in (data, sock):
+            folder.mkdir(mode=0o700)
+        pwfile.chmod(0o600)
+        if user:
+            for path in (data, sock, pwfile):
+                os.chown(path, user["user"], user["group"])
+        self.log = self.directory / "log"
+        env = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
+        common = {"cwd": self.directory, "env": env, "start_new_session": True, **user}
+        initdb = [self.bin_dir / "initdb", "-D", data, "-U", "postgres", f"--pwfile={pwfile}"]
+        initdb += ["--encoding=UTF8", "--locale=C", "--no-sync"]
+        done = subprocess.run(initdb, capture_output=True, text=True, **common)
+        pwfile.unlink()
+        if done.returncode != 0:
+            raise Trouble("initdb failed:\n" + done.stderr)
+        # `password` on loopback: SCRAM costs a client milliseconds of CPU a connection, which would
+        # drown what is measured here.
+        (data / "pg_hba.conf").write_text(
+            "local all all trust\nhost all all 127.0.0.1/32 password\n"
+        )
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        command = [self.bin_dir / "postgres", "-D", data, "-p", str(self.port)]
+        command += ["-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={sock}"]
+        for name, value in self.settings.items():
+            command += ["-c", f"{name}={value}"]
+        with open(self.log, "w") as log:
+            self.process = subprocess.Popen(
+                [str(part) for part in command],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                preexec_fn=end_with_parent(signal.SIGQUIT),
+                **common,
+            )
+        self._wait_ready(data / "postmaster.pid")
+
+    def _wait_ready(self, pid_file):
+        give_up = time.monotonic() + 60
+        while time.monotonic() < give_up:
+            with contextlib.suppress(OSError, IndexError):
+                lines = pid_file.read_text().splitlines()
+                if lines[0].strip() == str(self.process.pid) and lines[7].strip() == "ready":
+                    return
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.02)
+        raise Trouble("the server did not start:\n" + self.log.read_text()[-2000:])
+
+    def _stop(self):
+        if self.process is not None:
+            for number, seconds in ((signal.SIGINT, 30), (signal.SIGQUIT, 20), (signal.SIGKILL, 20)):
+                if self.process.poll() is None:
+                    self.process.send_signal(number)
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        self.process.wait(seconds)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def host(self, network):
+        """libpq's host for `unix` or `tcp`."""
+        return str(self.directory / "s") if network == "unix" else "127.0.0.1"
+
+    def url(self, network, database):
+        """Connection URI without a password."""
+        return f"postgresql://postgres@/{database}?host={self.host(network)}&port={self.port}"
+
+    def environment(self):
+        """What clients get: this process's own environment without PG*, and the password."""
+        env = {k: v for k, v in os.environ.items() if not k.startswith("PG")}
+        env["PGPASSWORD"] = self.password
+        return env
+
+    def sql(self, text, database="postgres"):
+        """Runs statements by psql, outside of what is measured; returns what they print."""
+        command = [self.bin_dir / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1"]
+        command += ["-d", self.url("unix", database)]
+        done = subprocess.run(
+            command, input=text, capture_output=True, text=True, env=self.environment()
+        )
+        if done.returncode != 0:
+            raise Trouble(f"psql: {done.stderr.strip()}")
+        return done.stdout.strip()
+
+    @contextlib.contextmanager
+    def on_cpu(self, cpu):
+        """New backends run on this CPU alone inside the block."""
+        before = os.sched_getaffinity(self.process.pid)
+        os.sched_setaffinity(self.process.pid, {cpu})
+        try:
+            yield
+        finally:
+            os.sched_setaffinity(self.process.pid, before)

@@ -1,0 +1,198 @@
+"""The two tools: how they are called, and what they cost and deliver.
+
+In: a server and a case. Out: a Measurement. Must never: treat the two differently: CPU is user and
+system time of the whole client process (connecting and starting included), by wait4.
+"""
+import dataclasses
+import json
+import os
+import re
+import resource
+import subprocess
+import tempfile
+import threading
+import time
+
+from .server import Trouble, end_with_parent
+
+
+@dataclasses.dataclass
+class Measurement:
+    """What one run of one tool cost and delivered."""
+
+    wall_s: float
+    cpu_s: float
+    transactions: int = 0
+    tps: float = 0.0
+    peak_bytes: int = 0
+
+    @property
+    def cpu_us_per_transaction(self):
+        """Client CPU for each transaction, microseconds."""
+        return 1e6 * self.cpu_s / self.transactions
+
+
+def execute(command, env, cpus=None, watch_memory=False):
+    """Runs a client to its end; returns its Measurement so far and its standard output."""
+    died = end_with_parent(9)
+
+    def in_child():
+        died()
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        if cpus:
+            os.sched_setaffinity(0, cpus)
+
+    command = [str(part) for part in command]
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        start = time.monotonic()
+        child = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=env, preexec_fn=in_child
+        )
+        peak = Peak(child.pid) if watch_memory else None
+        try:
+            _, status, usage = os.wait4(child.pid, 0)
+        except BaseException:
+            child.kill()
+            child.wait()
+            raise
+        wall_s = time.monotonic() - start
+        # Popen must not wait for a child that is already buried.
+        child.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        said, complained = out.read(), err.read()
+    if child.returncode != 0:
+        shown = " ".join(command)
+        raise Trouble(f"{shown}\nended with status {child.returncode}:\n{complained[-2000:]}")
+    cpu_s = usage.ru_utime + usage.ru_stime
+    return Measurement(wall_s, cpu_s, peak_bytes=peak.end() if peak else 0), said
+
+
+class Peak:
+    """Follows a process's largest resident memory (VmHWM).
+
+    Not wait4's ru_maxrss: that also counts what the forked copy of this script held before exec.
+    """
+
+    def __init__(self, pid):
+        self.path = f"/proc/{pid}/status"
+        self.own = own_exe(os.getpid())
+        self.pid = pid
+        self.bytes = 0
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self._watch, daemon=True)
+        self.thread.start()
+
+    def _watch(self):
+        while not self.over.wait(0.02):
+            try:
+                if own_exe(self.pid) == self.own:
+                    continue  # Not yet past exec.
+                with open(self.path) as file:
+                    found = re.search(r"VmHWM:\s*(\d+) kB", file.read())
+                if found:
+                    self.bytes = max(self.bytes, int(found.group(1)) * 1024)
+            except OSError:
+                return
+
+    def end(self):
+        """Largest resident memory seen, bytes."""
+        self.over.set()
+        self.thread.join()
+        return self.bytes
+
+
+def own_exe(pid):
+    """The program a process runs."""
+    return os.readlink(f"/proc/{pid}/exe")
+
+
+def read_pgbench(said):
+    """(transactions, TPS without connecting) of pgbench's report."""
+    count = re.search(r"number of transactions actually processed: (\d+)", said)
+    tps = re.search(r"tps = ([0-9.]+) \(without initial connection time\)", said)
+    if not tps:  # Up to version 13.
+        tps = re.search(r"tps = ([0-9.]+) \(excluding connections establishing\)", said)
+    if not count or not tps:
+        raise Trouble("cannot read pgbench's report:\n" + said)
+    return int(count.group(1)), float(tps.group(1))
+
+
+def read_prony(said):
+    """(transactions, TPS of the measured window) of a Run document.
+
+    Transactions of a warm-up cost CPU as well, so they count here; they are not in the TPS.
+    """
+    run = json.loads(said)
+    if run["state"] != "complete":
+        raise Trouble(f"the run is {run['state']}: {run.get('ended_because')}")
+    kind = run["measured"]["kinds"][0]
+    if kind["failed"]:
+        raise Trouble(f"{kind['failed']} transactions failed: {run['measured']['errors']}")
+    warmup = run.get("warmup") or {"kinds": []}
+    warm = warmup["kinds"][0]["committed"] if warmup["kinds"] else 0
+    return kind["committed"] + warm, kind["tps"]
+
+
+class Pgbench:
+    """The system's pgbench."""
+
+    name = "pgbench"
+
+    def __init__(self, server):
+        self.server = server
+        self.program = server.bin_dir / "pgbench"
+
+    def _at(self, network):
+        return ["-h", self.server.host(network), "-p", self.server.port, "-U", "postgres"]
+
+    def run(self, case, seconds, database, watch_memory=False):
+        """Drives the case's load."""
+        script = {"select-only": "select-only", "tpcb": "tpcb-like"}[case.workload]
+        command = [self.program, *self._at(case.network), "-n", "-b", script, "-M", "prepared"]
+        command += ["-c", case.clients, "-j", 1, "-T", seconds, database]
+        result, said = execute(command, self.server.environment(), case.cpus, watch_memory)
+        result.transactions, result.tps = read_pgbench(said)
+        return result
+
+    def load(self, scale, database, jobs):
+        """Loads the tables; pgbench has no jobs for that."""
+        del jobs
+        command = [self.program, *self._at("unix"), "-i", "-q", "-s", scale, database]
+        return execute(command, self.server.environment())[0]
+
+
+class Prony:
+    """The prony binary."""
+
+    name = "prony"
+
+    def __init__(self, server, program, home):
+        """`home`: a private folder for its store of runs."""
+        self.server = server
+        self.program = program
+        self.home = home
+
+    def _env(self):
+        env = self.server.environment()
+        for name in ("HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+            env[name] = self.home
+        return env
+
+    def run(self, case, seconds, database, watch_memory=False):
+        """Drives the case's load."""
+        url = self.server.url(case.network, database)
+        command = [self.program, "run", case.workload, "--url", url, "--clients", case.clients]
+        command += ["--threads", 1, "--duration", f"{seconds}s", "--protocol", "prepared", "--json"]
+        if case.io:
+            command += ["--io", case.io]
+        result, said = execute(command, self._env(), case.cpus, watch_memory)
+        result.transactions, result.tps = read_prony(said)
+        return result
+
+    def load(self, scale, database, jobs):
+        """Loads the tables."""
+        url = self.server.url("unix", database)
+        command = [self.program, "load", "tpcb", "--url", url, "--scale", scale, "--jobs", jobs]
+        return execute(command, self._env())[0]
