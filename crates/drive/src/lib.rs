@@ -5,13 +5,18 @@
 
 pub mod affinity;
 pub mod clock;
+pub mod connections;
+mod coordinate;
+pub mod happening;
 pub mod io;
 pub mod link;
 pub mod pace;
 pub mod run;
 pub mod stamps;
+mod thread;
 mod timers;
 pub mod worker;
 
+pub use connections::ConnectError;
+pub use happening::{Happening, Incident};
 pub use run::{Driven, Error, Job, Observer, Start, run, run_simulated};
-pub use worker::{ConnectError, Happening, Incident};

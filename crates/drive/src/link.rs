@@ -239,7 +239,8 @@ impl Link {
 
     fn open(&mut self, io: &mut impl Io, slot: Slot, routes: &Routes) -> Step {
         self.phase = Phase::Opening;
-        match io.open(slot, &self.route(routes).endpoint.address) {
+        let route = self.route(routes);
+        match io.open(slot, &route.endpoint.address, &route.tcp) {
             Ok(()) => Step::Waiting,
             Err(error) => self.next(io, slot, routes, Cause::Io(error)),
         }

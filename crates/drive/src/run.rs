@@ -5,24 +5,22 @@
 
 use crate::affinity;
 use crate::clock::Clock;
+use crate::connections::ConnectError;
+use crate::coordinate::{Coordinator, Message};
+use crate::happening::Happening;
 use crate::io::epoll::Epoll;
 use crate::io::ring::{self, Ring};
-use crate::io::{Io, sim};
+use crate::io::sim;
 use crate::link::Routes;
-use crate::pace;
-use crate::worker::{Assignment, ConnectError, Happening, Reports, Timing, Worker};
-use prony_measure::{Collected, Collector, Interval, Recorder, Row, Schedule, Shape};
+use crate::thread::{Go, Share, work};
+use prony_measure::{Collected, Row, Schedule, Shape};
 use prony_plan::{DrivePlan, IoEngine, Pace, Stop};
 use prony_server::{Address, Target};
-use prony_session::{Conn, Desk, Program, Rules, UserId};
-use prony_wire::{Exchange, QueryMode};
+use prony_session::Program;
 use std::io as std_io;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::channel;
 
-/// How often the collecting thread looks whether the run is interrupted.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// From the last connection to the common start: time for all threads to be told.
 const START_AFTER_NS: u64 = 2_000_000;
 /// Files that are open beside the connections.
@@ -120,29 +118,6 @@ pub enum Error {
     Interrupted,
 }
 
-/// What the threads tell the collecting one.
-enum Message {
-    Connected(Option<String>),
-    Refused(ConnectError),
-    Interval(usize, Box<Interval>),
-    Event(Happening),
-    Ended(usize, std_io::Result<()>),
-}
-
-/// What the collecting thread tells the others.
-#[derive(Clone, Copy)]
-struct Go {
-    schedule: Schedule,
-    shape: Shape,
-}
-
-/// One worker's share.
-struct Share {
-    worker: usize,
-    first: u32,
-    clients: u32,
-}
-
 /// Runs a job.
 ///
 /// # Errors
@@ -233,7 +208,7 @@ fn routes(job: &Job) -> Vec<Routes> {
 }
 
 /// How many of the clients are asked for over TCP beside the others.
-fn tcp_sample(job: &Job) -> u32 {
+pub(crate) fn tcp_sample(job: &Job) -> u32 {
     job.tcp_target.map_or(0, |_| job.plan.tcp_sample)
 }
 
@@ -346,210 +321,4 @@ fn shares(clients: u32, threads: u32) -> impl Iterator<Item = Share> {
         *first += clients;
         Some(share)
     })
-}
-
-/// The collecting thread's side of a run.
-struct Coordinator<'a> {
-    job: &'a Job<'a>,
-    halt: &'a AtomicBool,
-    hear: Receiver<Message>,
-    threads: usize,
-}
-
-impl Coordinator<'_> {
-    /// The next message; halts the threads when the run is interrupted. `None`: all have ended.
-    fn next(&self) -> Option<Message> {
-        loop {
-            if self.job.interrupt.load(Ordering::Relaxed) {
-                self.halt.store(true, Ordering::Relaxed);
-            }
-            match self.hear.recv_timeout(LOOK_EVERY) {
-                Ok(message) => return Some(message),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return None,
-            }
-        }
-    }
-
-    /// Waits until all connections are up.
-    fn connected(&self) -> Result<Option<String>, Error> {
-        let (mut ready, mut tls, mut refused) = (0, None, None);
-        let mut connected = 0;
-        while ready < self.threads {
-            match self.next() {
-                Some(Message::Connected(used)) => {
-                    ready += 1;
-                    tls = tls.or(used);
-                }
-                Some(Message::Refused(error)) => {
-                    if let ConnectError::Refused { connected: up, .. } = &error {
-                        connected += up;
-                    }
-                    // The first refusal tells most; the others are halted by it.
-                    self.halt.store(true, Ordering::Relaxed);
-                    refused = refused.or(Some(error));
-                }
-                Some(Message::Ended(_, Err(error))) => {
-                    self.halt.store(true, Ordering::Relaxed);
-                    refused = refused.or(Some(ConnectError::Engine(error)));
-                }
-                Some(_) => {}
-                None => break,
-            }
-            if refused.is_some() {
-                break;
-            }
-        }
-        match refused {
-            Some(ConnectError::Interrupted) => Err(Error::Interrupted),
-            Some(source) => Err(Error::Connect {
-                wanted: self.job.plan.clients,
-                connected,
-                source,
-            }),
-            None if ready < self.threads => Err(Error::Interrupted),
-            None => Ok(tls),
-        }
-    }
-
-    /// Takes what the threads hand in, until all have ended.
-    fn collect(&self, start: Start, observer: &mut dyn Observer) -> Driven {
-        let mut collector = Collector::new(start.schedule, start.shape, self.threads);
-        let mut events = Vec::new();
-        let mut failure = None;
-        while let Some(message) = self.next() {
-            match message {
-                Message::Interval(worker, interval) => drop(collector.add(worker, interval)),
-                Message::Event(event) => events.push(event),
-                Message::Ended(worker, ended) => {
-                    collector.end(worker);
-                    if let Err(error) = ended {
-                        self.halt.store(true, Ordering::Relaxed);
-                        failure = Some(format!("the sockets could not be driven on: {error}"));
-                    }
-                }
-                Message::Connected(_) | Message::Refused(_) => {}
-            }
-            while let Some(row) = collector.next_row() {
-                observer.row(&row, &start.schedule);
-                collector.recycle(row);
-            }
-        }
-        let collected = collector.finish();
-        for row in &collected.rows {
-            observer.row(row, &start.schedule);
-        }
-        events.sort_by_key(|event| event.from_ns);
-        Driven {
-            start,
-            collected,
-            events,
-            interrupted: self.job.interrupt.load(Ordering::Relaxed),
-            failure,
-        }
-    }
-}
-
-/// Hands a worker's reports over to the collecting thread.
-struct Told<'a> {
-    worker: usize,
-    tell: &'a Sender<Message>,
-}
-
-impl Reports for Told<'_> {
-    fn interval(&mut self, interval: Box<Interval>) {
-        let _ = self.tell.send(Message::Interval(self.worker, interval));
-    }
-
-    fn event(&mut self, event: Happening) {
-        let _ = self.tell.send(Message::Event(event));
-    }
-}
-
-/// The body of a worker thread.
-fn work<I: Io>(
-    io: I,
-    share: Share,
-    job: &Job,
-    routes: &[Routes],
-    halt: &AtomicBool,
-    tell: &Sender<Message>,
-    wait: &Receiver<Go>,
-) -> std_io::Result<()> {
-    affinity::sharp_timers();
-    if job.plan.pin {
-        affinity::pin(share.worker);
-    }
-    let mode = match job.plan.protocol {
-        prony_plan::QueryMode::Simple => QueryMode::Simple,
-        prony_plan::QueryMode::Extended => QueryMode::Extended,
-        prony_plan::QueryMode::Prepared => QueryMode::Prepared,
-    };
-    let clients = share.first..share.first + share.clients;
-    let route_of = |client| usize::from(client < tcp_sample(job));
-    let assignment = Assignment {
-        program: job.program,
-        users: clients
-            .clone()
-            .map(|client| UserId {
-                client,
-                clients: job.plan.clients,
-                seed: job.seed,
-            })
-            .collect(),
-        routes,
-        route_of: clients.map(route_of).collect(),
-        conn: &|| Conn::new(Exchange::postgres(mode, job.plan.describe)),
-        interrupt: halt,
-    };
-    let desk = Desk::new(Rules {
-        paced: job.plan.pace != Pace::Closed,
-        connect_per_transaction: job.plan.connect_per_transaction,
-        transactions: match job.plan.stop {
-            Stop::Transactions(count) => count,
-            Stop::After(_) => 0,
-        },
-    });
-    let mut worker = Worker::new(io, assignment, desk);
-    if let Err(error) = worker.connect() {
-        let _ = tell.send(Message::Refused(error));
-        worker.close();
-        return Ok(());
-    }
-    let _ = tell.send(Message::Connected(worker.tls()));
-    let Ok(go) = wait.recv() else {
-        worker.close();
-        return Ok(());
-    };
-    let mut told = Told {
-        worker: share.worker,
-        tell,
-    };
-    let ended = worker.drive(timing(&go, &share, job), &mut told);
-    worker.close();
-    ended
-}
-
-fn timing(go: &Go, share: &Share, job: &Job) -> Timing {
-    let start_ns = go.schedule.start_ns;
-    let schedule = match job.plan.pace {
-        Pace::Closed => None,
-        Pace::Rate { rate_tps, arrival } => {
-            let part = f64::from(share.clients) / f64::from(job.plan.clients);
-            let phase = f64::from(share.first) / f64::from(job.plan.clients);
-            let seed = job.seed ^ (share.worker as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let rate_tps = rate_tps * part;
-            Some(pace::Schedule::new(
-                start_ns, rate_tps, arrival, phase, seed,
-            ))
-        }
-    };
-    Timing {
-        start_ns,
-        end_ns: go.schedule.window_ns.map(|_| go.schedule.window_end_ns()),
-        count_from_ns: go.schedule.window_start_ns(),
-        grace_ns: job.plan.grace.as_nanos() as u64,
-        schedule,
-        recorder: Recorder::new(go.schedule, go.shape),
-    }
 }

@@ -5,7 +5,7 @@
 use super::socket::{self, AskStamp, RawAddress};
 use super::{Event, Io, Received, Sent, Slot, What};
 use crate::clock::Clock;
-use prony_server::Address;
+use prony_server::{Address, TcpOptions};
 use std::io;
 use std::mem::zeroed;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -247,9 +247,9 @@ impl Io for Epoll {
         self.clock.clone()
     }
 
-    fn open(&mut self, slot: Slot, address: &Address) -> io::Result<()> {
+    fn open(&mut self, slot: Slot, address: &Address, tcp: &TcpOptions) -> io::Result<()> {
         let raw = RawAddress::new(address)?;
-        let fd = socket::new(address, true)?;
+        let fd = socket::new(address, tcp, true)?;
         // SAFETY: the address is valid for the call.
         let done = unsafe { libc::connect(fd.as_raw_fd(), raw.as_ptr(), raw.length) };
         let error = io::Error::last_os_error();

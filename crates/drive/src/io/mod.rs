@@ -10,7 +10,7 @@ pub mod sim;
 pub mod socket;
 
 use crate::clock::Clock;
-use prony_server::Address;
+use prony_server::{Address, TcpOptions};
 use std::io;
 
 /// Number of a connection in its worker, from 0.
@@ -76,7 +76,7 @@ pub trait Io {
     ///
     /// # Errors
     /// When no socket can be made: out of file descriptors, mostly.
-    fn open(&mut self, slot: Slot, address: &Address) -> io::Result<()>;
+    fn open(&mut self, slot: Slot, address: &Address, tcp: &TcpOptions) -> io::Result<()>;
 
     /// Closes a connection after sending `farewell`, if there is room for it.
     fn close(&mut self, slot: Slot, farewell: &[u8]);

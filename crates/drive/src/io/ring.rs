@@ -12,7 +12,7 @@ use super::{Event, Io, Received, Sent, Slot, What};
 use crate::clock::Clock;
 use io_uring::types::{CancelBuilder, Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
-use prony_server::Address;
+use prony_server::{Address, TcpOptions};
 use std::io;
 use std::mem::zeroed;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -317,10 +317,10 @@ impl Io for Ring {
         self.clock.clone()
     }
 
-    fn open(&mut self, slot: Slot, address: &Address) -> io::Result<()> {
+    fn open(&mut self, slot: Slot, address: &Address, tcp: &TcpOptions) -> io::Result<()> {
         let raw = Box::new(RawAddress::new(address)?);
         // A blocking socket: the ring itself never waits, and waits for us where that is needed.
-        let socket = socket::new(address, false)?;
+        let socket = socket::new(address, tcp, false)?;
         let entry = opcode::Connect::new(Fd(socket.as_raw_fd()), raw.as_ptr(), raw.length).build();
         let connection = &mut self.slots[slot as usize];
         connection.generation = connection.generation.wrapping_add(1);

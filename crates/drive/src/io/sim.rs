@@ -5,7 +5,8 @@
 
 use super::{Event, Io, Received, Sent, Slot, What};
 use crate::clock::{Clock, SimTime};
-use prony_server::Address;
+use prony_server::{Address, TcpOptions};
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
@@ -24,7 +25,7 @@ pub struct Answer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Sends bytes.
-    Send(Vec<u8>),
+    Send(Cow<'static, [u8]>),
     /// Closes the connection: with this `errno`, or 0 for an orderly end.
     Close(i32),
 }
@@ -73,7 +74,7 @@ struct Ahead {
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Arrival {
     Opened,
-    Bytes(Vec<u8>),
+    Bytes(Cow<'static, [u8]>),
     Closed(i32),
 }
 
@@ -170,7 +171,7 @@ impl<S: Script> Io for Sim<S> {
         Clock::Simulated(self.time.clone())
     }
 
-    fn open(&mut self, slot: Slot, _: &Address) -> io::Result<()> {
+    fn open(&mut self, slot: Slot, _: &Address, _: &TcpOptions) -> io::Result<()> {
         let now_ns = self.now_ns();
         let connection = &mut self.slots[slot as usize];
         connection.generation += 1;
@@ -210,7 +211,10 @@ impl<S: Script> Io for Sim<S> {
         self.transmit();
         self.time.now_ns.set(self.now_ns() + self.machine.stall_ns);
         // Nothing has arrived: time passes until something does, or the wait is over.
-        let next_ns = self.ahead.peek().map_or(u64::MAX, |Reverse(next)| next.at_ns);
+        let next_ns = self
+            .ahead
+            .peek()
+            .map_or(u64::MAX, |Reverse(next)| next.at_ns);
         if next_ns > self.now_ns() {
             self.time
                 .now_ns

@@ -3,10 +3,10 @@
 //! In: addresses. Out: file descriptors; stamps out of control messages. Must never: block.
 //! Source: Linux documentation, networking/timestamping.
 
-use prony_server::Address;
+use prony_server::{Address, TcpOptions};
 use std::io;
 use std::mem::{size_of, zeroed};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 
 /// Room for the control message with three stamps that SO_TIMESTAMPING brings: a header of 16 bytes
@@ -87,7 +87,7 @@ impl RawAddress {
 }
 
 /// Makes a socket for this address, with stamps asked for and without Nagle's delay over TCP.
-pub fn new(address: &Address, nonblocking: bool) -> io::Result<OwnedFd> {
+pub fn new(address: &Address, tcp: &TcpOptions, nonblocking: bool) -> io::Result<OwnedFd> {
     let family = match address {
         Address::Unix(_) => libc::AF_UNIX,
         Address::Tcp(a) if a.is_ipv4() => libc::AF_INET,
@@ -102,7 +102,7 @@ pub fn new(address: &Address, nonblocking: bool) -> io::Result<OwnedFd> {
     // SAFETY: the descriptor is fresh and nobody else's.
     let fd = unsafe { OwnedFd::from_raw_fd(fd) };
     if family != libc::AF_UNIX {
-        set(fd.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
+        tcp.apply(fd.as_fd())?;
         // Transmit stamps are asked for one by one, in a control message; without these flags they
         // would not be reported. OPT_TSONLY: do not send the bytes back with them.
         let stamps = libc::SOF_TIMESTAMPING_RX_SOFTWARE

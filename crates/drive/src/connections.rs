@@ -1,0 +1,297 @@
+//! Connections of a worker that come and go: the first connect, losses, reconnects.
+//!
+//! In: steps of links. Out: users resumed when their connection is there; outages. Must never: wait
+//! in a run; a user that wants its connection back is resumed when it is.
+
+use crate::happening::{Happening, Incident, Reports};
+use crate::io::{Event, Io, Slot, What};
+use crate::link::Step;
+use crate::timers::Due;
+use crate::worker::{Seat, Timing, WAIT_MAX_NS, Worker};
+use prony_server::control::{Cause, Failure};
+use prony_session::Ask;
+use std::io;
+use std::sync::atomic::Ordering;
+
+/// Connections of a worker that are being opened at a time: more would only queue in the server.
+const OPENING_MAX: usize = 32;
+/// Waits between tries to get a connection back.
+pub(crate) const RETRY_FIRST_NS: u64 = 50_000_000;
+const RETRY_MAX_NS: u64 = 1_000_000_000;
+
+/// Connections that come and go.
+impl<I: Io> Worker<'_, I> {
+    /// Opens all connections, some at a time.
+    ///
+    /// # Errors
+    /// The first connection that no way leads to; or the engine's own failure; or nothing, when the
+    /// run was interrupted.
+    pub fn connect(&mut self) -> Result<(), ConnectError> {
+        let mut events = Vec::new();
+        let mut next = 0;
+        let mut opening = 0;
+        while (self.up as usize) < self.seats.len() {
+            if self.assignment.interrupt.load(Ordering::Relaxed) {
+                return Err(ConnectError::Interrupted);
+            }
+            while next < self.seats.len() && opening < OPENING_MAX {
+                let step = self.begin(next as Slot);
+                self.first_step(next as Slot, step)?;
+                next += 1;
+                opening += 1;
+            }
+            let until_ns = self.clock.now_ns() + WAIT_MAX_NS;
+            self.io
+                .turn(until_ns.min(self.timers.next_ns()), &mut events)?;
+            let before = self.up;
+            for event in events.drain(..) {
+                let step = self.link_event(event);
+                self.first_step(event.slot, step)?;
+            }
+            let now_ns = self.clock.now_ns();
+            while let Some(due) = self.timers.pop(now_ns) {
+                if let Due::Retry(slot) = due {
+                    let step = self.begin(slot);
+                    self.first_step(slot, step)?;
+                }
+            }
+            for slot in self.overdue(now_ns) {
+                let step = self.time_out(slot);
+                self.first_step(slot, step)?;
+            }
+            opening -= (self.up - before) as usize;
+        }
+        Ok(())
+    }
+
+    /// What a step of the first connect means. Here a failure ends the run: it was asked for more
+    /// than the server gives.
+    fn first_step(&mut self, slot: Slot, step: Step) -> Result<(), ConnectError> {
+        match step {
+            Step::Waiting => {}
+            Step::Up(leftover) => self.seat_up(slot, &leftover),
+            Step::TryLater => self.retry_later(slot, 0),
+            Step::Failed(failures) => {
+                return Err(ConnectError::Refused {
+                    connected: self.up,
+                    failures,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn routes(&self, slot: Slot) -> usize {
+        self.assignment.route_of[slot as usize]
+    }
+
+    /// Begins to connect from the first way on.
+    pub(crate) fn begin(&mut self, slot: Slot) -> Step {
+        let routes = &self.assignment.routes[self.routes(slot)];
+        let seat = &mut self.seats[slot as usize];
+        seat.deadline_ns = match routes.timeout {
+            Some(timeout) => self.clock.now_ns() + timeout.as_nanos() as u64,
+            None => u64::MAX,
+        };
+        seat.link.begin(&mut self.io, slot, routes)
+    }
+
+    /// An event of a link on its way.
+    pub(crate) fn link_event(&mut self, event: Event) -> Step {
+        let slot = event.slot;
+        let routes = &self.assignment.routes[self.routes(slot)];
+        let link = &mut self.seats[slot as usize].link;
+        match event.what {
+            What::Opened => link.opened(&mut self.io, slot, routes, &mut self.scratch),
+            What::Closed(errno) => link.failed(&mut self.io, slot, routes, errno),
+            What::Readable { .. } => {
+                let Some(received) = self.io.receive(event) else {
+                    return Step::Waiting;
+                };
+                if let Some(errno) = received.closed {
+                    return link.failed(&mut self.io, slot, routes, errno);
+                }
+                // Log-ins are rare: their bytes may be copied.
+                let bytes = received.bytes.to_vec();
+                link.log_in(&bytes, &mut self.io, slot, routes, &mut self.scratch)
+            }
+        }
+    }
+
+    pub(crate) fn time_out(&mut self, slot: Slot) -> Step {
+        let routes = &self.assignment.routes[self.routes(slot)];
+        let seat = &mut self.seats[slot as usize];
+        seat.deadline_ns = match routes.timeout {
+            Some(timeout) => self.clock.now_ns() + timeout.as_nanos() as u64,
+            None => u64::MAX,
+        };
+        seat.link.timed_out(&mut self.io, slot, routes)
+    }
+
+    /// Links whose attempt has taken too long.
+    pub(crate) fn overdue(&self, now_ns: u64) -> Vec<Slot> {
+        let late =
+            |(slot, seat): (usize, &Seat)| (seat.deadline_ns <= now_ns).then_some(slot as Slot);
+        self.seats.iter().enumerate().filter_map(late).collect()
+    }
+
+    fn seat_up(&mut self, slot: Slot, leftover: &[u8]) {
+        let seat = &mut self.seats[slot as usize];
+        seat.deadline_ns = u64::MAX;
+        seat.backoff_ns = RETRY_FIRST_NS;
+        seat.conn.opened();
+        // Nothing but notices can be here; what breaks the protocol shows with the first reply.
+        let _ = seat.conn.feed(leftover);
+        self.up += 1;
+    }
+
+    pub(crate) fn retry_later(&mut self, slot: Slot, now_ns: u64) {
+        let now_ns = now_ns.max(self.clock.now_ns());
+        let seat = &mut self.seats[slot as usize];
+        seat.deadline_ns = u64::MAX;
+        // Spread, so that all clients of a server that comes back do not come at once.
+        let spread_ns = u64::from(slot % 16) * 1_000_000;
+        self.timers
+            .add(now_ns + seat.backoff_ns + spread_ns, Due::Retry(slot));
+        seat.backoff_ns = (seat.backoff_ns * 2).min(RETRY_MAX_NS);
+    }
+
+    /// What a step of a reconnect means.
+    pub(crate) fn later_step(
+        &mut self,
+        slot: Slot,
+        step: Step,
+        timing: &mut Timing,
+        reports: &mut impl Reports,
+    ) -> usize {
+        match step {
+            Step::Waiting => return 0,
+            Step::Up(leftover) => {
+                self.seat_up(slot, &leftover);
+                self.restored(reports);
+            }
+            Step::TryLater => {
+                self.retry_later(slot, 0);
+                return 0;
+            }
+            Step::Failed(failures) => {
+                let seat = &mut self.seats[slot as usize];
+                if !seat.conn.is_renewing() {
+                    self.retry_later(slot, 0);
+                    return 0;
+                }
+                seat.deadline_ns = u64::MAX;
+                let (code, reason) = reason(&failures);
+                seat.conn.refused(code, reason);
+            }
+        }
+        let noticed_ns = self.clock.now_ns();
+        self.seats[slot as usize].conn.ready(noticed_ns);
+        self.resume(slot, timing, reports)
+    }
+
+    /// Opens a new connection in place of what is there.
+    pub(crate) fn renew(&mut self, slot: Slot) {
+        let seat = &mut self.seats[slot as usize];
+        if seat.link.is_up() {
+            self.up -= 1;
+        }
+        seat.link.close(&mut self.io, slot);
+        seat.conn.closed();
+        match self.begin(slot) {
+            Step::Waiting | Step::Up(_) => {}
+            Step::TryLater => self.retry_later(slot, 0),
+            Step::Failed(failures) => {
+                let seat = &mut self.seats[slot as usize];
+                if seat.conn.is_renewing() {
+                    let (code, reason) = reason(&failures);
+                    seat.conn.refused(code, reason);
+                    seat.conn.ready(self.clock.now_ns());
+                } else {
+                    self.retry_later(slot, 0);
+                }
+            }
+        }
+    }
+
+    /// A connection that was up is gone.
+    pub(crate) fn lose(
+        &mut self,
+        slot: Slot,
+        reason: &str,
+        timing: &mut Timing,
+        reports: &mut impl Reports,
+    ) -> usize {
+        let now_ns = self.clock.now_ns();
+        let seat = &mut self.seats[slot as usize];
+        seat.link.close(&mut self.io, slot);
+        seat.conn.lost(reason);
+        self.up -= 1;
+        self.missing += 1;
+        let outage = self.outage.get_or_insert_with(|| Happening {
+            from_ns: now_ns,
+            until_ns: None,
+            what: Incident::Outage,
+            detail: seat.conn.last_failure(),
+            count: 0,
+        });
+        outage.count += 1;
+        if seat.conn.ask() != Ask::Busy || seat.conn.is_asleep() {
+            return 0;
+        }
+        seat.conn.ready(now_ns);
+        self.resume(slot, timing, reports)
+    }
+
+    fn restored(&mut self, reports: &mut impl Reports) {
+        if self.missing == 0 {
+            return;
+        }
+        self.missing -= 1;
+        if self.missing == 0
+            && let Some(mut outage) = self.outage.take()
+        {
+            outage.until_ns = Some(self.clock.now_ns());
+            reports.event(outage);
+        }
+    }
+}
+
+/// Why the connections of a run could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// No way leads to the server.
+    #[error("{}", .failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Refused {
+        /// Connections of this worker that were up by then.
+        connected: u32,
+        /// Why, for each way.
+        failures: Vec<Failure>,
+    },
+    /// The engine failed.
+    #[error("the sockets cannot be driven: {0}")]
+    Engine(#[from] io::Error),
+    /// The run was interrupted.
+    #[error("interrupted while connecting")]
+    Interrupted,
+}
+
+/// A failed reconnect in words, with the server's code if it gave one.
+fn reason(failures: &[Failure]) -> (Option<[u8; 5]>, String) {
+    let last = failures.last();
+    let code = last.and_then(|failure| match &failure.cause {
+        Cause::Login(error) => error.server().map(|error| error.code),
+        _ => None,
+    });
+    (code, last.map_or_else(String::new, ToString::to_string))
+}
+
+pub(crate) fn describe(errno: i32) -> String {
+    match errno {
+        0 => "the server closed the connection".to_owned(),
+        errno => format!(
+            "the connection was lost: {}",
+            io::Error::from_raw_os_error(errno)
+        ),
+    }
+}

@@ -1,0 +1,137 @@
+//! The body of a worker thread: connect, wait for the common start, drive, close.
+//!
+//! In: a share of the clients. Out: messages. Must never: outlive the run.
+
+use crate::affinity;
+use crate::coordinate::Message;
+use crate::happening::{Happening, Reports};
+use crate::io::Io;
+use crate::link::Routes;
+use crate::pace;
+use crate::run::{Job, tcp_sample};
+use crate::worker::{Assignment, Timing, Worker};
+use prony_measure::{Interval, Recorder, Schedule, Shape};
+use prony_plan::{Pace, Stop};
+use prony_session::{Conn, Desk, Rules, UserId};
+use prony_wire::{Exchange, QueryMode};
+use std::io;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, Sender};
+
+/// What the collecting thread tells the others: start.
+#[derive(Clone, Copy)]
+pub(crate) struct Go {
+    pub schedule: Schedule,
+    pub shape: Shape,
+}
+
+/// One worker's share of the clients.
+pub(crate) struct Share {
+    pub worker: usize,
+    pub first: u32,
+    pub clients: u32,
+}
+
+/// Hands a worker's reports over to the collecting thread.
+struct Told<'a> {
+    worker: usize,
+    tell: &'a Sender<Message>,
+}
+
+impl Reports for Told<'_> {
+    fn interval(&mut self, interval: Box<Interval>) {
+        let _ = self.tell.send(Message::Interval(self.worker, interval));
+    }
+
+    fn event(&mut self, event: Happening) {
+        let _ = self.tell.send(Message::Event(event));
+    }
+}
+
+/// The body of a worker thread.
+pub(crate) fn work<I: Io>(
+    engine: I,
+    share: Share,
+    job: &Job,
+    routes: &[Routes],
+    halt: &AtomicBool,
+    tell: &Sender<Message>,
+    wait: &Receiver<Go>,
+) -> io::Result<()> {
+    affinity::sharp_timers();
+    if job.plan.pin {
+        affinity::pin(share.worker);
+    }
+    let mode = match job.plan.protocol {
+        prony_plan::QueryMode::Simple => QueryMode::Simple,
+        prony_plan::QueryMode::Extended => QueryMode::Extended,
+        prony_plan::QueryMode::Prepared => QueryMode::Prepared,
+    };
+    let clients = share.first..share.first + share.clients;
+    let route_of = |client| usize::from(client < tcp_sample(job));
+    let assignment = Assignment {
+        program: job.program,
+        users: clients
+            .clone()
+            .map(|client| UserId {
+                client,
+                clients: job.plan.clients,
+                seed: job.seed,
+            })
+            .collect(),
+        routes,
+        route_of: clients.map(route_of).collect(),
+        conn: &|| Conn::new(Exchange::postgres(mode, job.plan.describe)),
+        interrupt: halt,
+    };
+    let desk = Desk::new(Rules {
+        paced: job.plan.pace != Pace::Closed,
+        connect_per_transaction: job.plan.connect_per_transaction,
+        transactions: match job.plan.stop {
+            Stop::Transactions(count) => count,
+            Stop::After(_) => 0,
+        },
+    });
+    let mut worker = Worker::new(engine, assignment, desk);
+    if let Err(error) = worker.connect() {
+        let _ = tell.send(Message::Refused(error));
+        worker.close();
+        return Ok(());
+    }
+    let _ = tell.send(Message::Connected(worker.tls()));
+    let Ok(go) = wait.recv() else {
+        worker.close();
+        return Ok(());
+    };
+    let mut told = Told {
+        worker: share.worker,
+        tell,
+    };
+    let ended = worker.drive(timing(&go, &share, job), &mut told);
+    worker.close();
+    ended
+}
+
+fn timing(go: &Go, share: &Share, job: &Job) -> Timing {
+    let start_ns = go.schedule.start_ns;
+    let schedule = match job.plan.pace {
+        Pace::Closed => None,
+        Pace::Rate { rate_tps, arrival } => {
+            let part = f64::from(share.clients) / f64::from(job.plan.clients);
+            let phase = f64::from(share.first) / f64::from(job.plan.clients);
+            let seed = job.seed ^ (share.worker as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let rate_tps = rate_tps * part;
+            Some(pace::Schedule::new(
+                start_ns, rate_tps, arrival, phase, seed,
+            ))
+        }
+    };
+    Timing {
+        start_ns,
+        end_ns: go.schedule.window_ns.map(|_| go.schedule.window_end_ns()),
+        count_from_ns: go.schedule.window_start_ns(),
+        grace_ns: job.plan.grace.as_nanos() as u64,
+        schedule,
+        recorder: Recorder::new(go.schedule, go.shape),
+    }
+}

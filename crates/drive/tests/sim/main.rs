@@ -1,0 +1,387 @@
+//! The whole loop on a simulated network: exact figures, in milliseconds of real time.
+
+mod support;
+
+use prony_drive::Incident;
+use prony_drive::io::sim::{Answer, Machine};
+use prony_measure::ErrorClass;
+use prony_plan::{Arrival, Pace, Stop};
+use prony_session::{Db, Outcome, User};
+use prony_wire::Statements;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use support::*;
+
+const MS: u64 = 1_000_000;
+
+fn stamped() -> Machine {
+    Machine {
+        stamps: true,
+        ..Machine::default()
+    }
+}
+
+#[test]
+fn a_reply_that_is_there_at_once_shows_its_delay_to_the_nanosecond() {
+    for delay_ns in [1, 17, 999_999] {
+        let (driven, _) =
+            simulate(&Selects::new(), &plan(1, 0.01), stamped(), after(delay_ns)).unwrap();
+        let all = driven.collected.measured.all();
+        assert!(all.committed >= 10, "{}", all.committed);
+        assert_eq!(all.response.min_ns, delay_ns);
+        assert_eq!(all.response.max_ns, delay_ns);
+        assert_eq!(all.response.mean_ns(), delay_ns as f64);
+    }
+}
+
+#[test]
+fn a_closed_loop_obeys_littles_law_and_counts_exactly() {
+    let mut plan = plan(8, 3.0);
+    plan.warmup = Duration::from_secs(2);
+    let (driven, watch) = simulate(&Selects::new(), &plan, stamped(), after(2 * MS)).unwrap();
+    let measured = &driven.collected.measured;
+    let all = measured.all();
+    // 8 clients, 2 ms: 4,000 a second. The edges of the window cut one transaction a client.
+    assert!(all.committed.abs_diff(12_000) <= 16, "{}", all.committed);
+    let occupied = all.busy_ns as f64 / 1e9 / measured.seconds();
+    assert!((occupied - 8.0).abs() < 0.02 * 8.0, "{occupied}");
+    assert_eq!(watch.rows.len(), 5);
+    let warm = driven.collected.warmup.as_ref().unwrap().all();
+    let rows: u64 = watch.rows.iter().map(|row| row.0).sum();
+    assert_eq!(rows, all.committed + warm.committed);
+    assert!(measured.leftover.unfinished <= 8);
+    assert_eq!(measured.leftover.misplaced, 0);
+}
+
+#[test]
+fn an_even_rate_is_held_to_the_transaction() {
+    let mut plan = plan(4, 2.0);
+    plan.pace = Pace::Rate {
+        rate_tps: 1000.0,
+        arrival: Arrival::Even,
+    };
+    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(MS / 2)).unwrap();
+    let all = driven.collected.measured.all();
+    assert!(all.committed.abs_diff(2000) <= 1, "{}", all.committed);
+    assert_eq!(all.response.max_ns, MS / 2);
+    assert_eq!(driven.collected.measured.leftover.never_started, 0);
+}
+
+#[test]
+fn a_poisson_rate_is_held_on_average() {
+    let mut plan = plan(64, 20.0);
+    plan.pace = Pace::Rate {
+        rate_tps: 1000.0,
+        arrival: Arrival::Poisson,
+    };
+    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(MS)).unwrap();
+    let all = driven.collected.measured.all();
+    // Four standard deviations of a Poisson count of 20,000.
+    assert!(
+        all.committed.abs_diff(20_000) < 4 * 142,
+        "{}",
+        all.committed
+    );
+}
+
+#[test]
+fn late_starts_are_not_skipped_and_count_from_their_schedule() {
+    let mut plan = plan(1, 1.0);
+    plan.pace = Pace::Rate {
+        rate_tps: 1000.0,
+        arrival: Arrival::Even,
+    };
+    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(2 * MS)).unwrap();
+    let measured = &driven.collected.measured;
+    let all = measured.all();
+    // One client manages 500 of the 1,000 a second; the wait for a start grows by 1 ms each.
+    assert!(all.committed.abs_diff(500) <= 1, "{}", all.committed);
+    let service = all
+        .service
+        .as_ref()
+        .expect("an open loop has service times");
+    assert_eq!((service.min_ns, service.max_ns), (2 * MS, 2 * MS));
+    assert_eq!(all.response.min_ns, 2 * MS);
+    assert!(all.response.max_ns > 490 * MS, "{}", all.response.max_ns);
+    let starts = all.committed + measured.leftover.unfinished + measured.leftover.never_started;
+    assert_eq!(starts, 1000);
+}
+
+#[test]
+fn errors_are_samples_of_their_class() {
+    let mut count = 0;
+    let server = Server {
+        refuse: |_| false,
+        statement: move |_, _: &[u8], _, answers: &mut Vec<Answer>| {
+            count += 1;
+            answers.push(send(MS, if count % 10 == 0 { CONFLICT } else { DONE }));
+        },
+    };
+    let (driven, _) = simulate(&Selects::new(), &plan(2, 1.0), stamped(), server).unwrap();
+    let all = driven.collected.measured.all();
+    let share = all.failed as f64 / (all.committed + all.failed) as f64;
+    assert!((share - 0.1).abs() < 0.01, "{share}");
+    let errors = &driven.collected.measured.errors;
+    let entry = errors.entries()[0].clone();
+    assert_eq!(entry.class, ErrorClass::Serialization);
+    assert_eq!(&entry.code, b"40001");
+    assert_eq!(entry.count, all.failed);
+    assert_eq!(entry.example, "try again");
+    assert!(driven.events.is_empty());
+}
+
+#[test]
+fn a_lost_server_is_an_outage_with_a_gap_and_the_run_goes_on() {
+    // The server dies at one second and accepts again at two.
+    let server = Server {
+        refuse: |now_ns| (1000 * MS..2000 * MS).contains(&now_ns),
+        statement: |_, _: &[u8], now_ns: u64, answers: &mut Vec<Answer>| {
+            if (1000 * MS..2000 * MS).contains(&now_ns) {
+                answers.push(close(0));
+            } else {
+                answers.push(send(MS, DONE));
+            }
+        },
+    };
+    let (driven, watch) = simulate(&Selects::new(), &plan(4, 4.0), stamped(), server).unwrap();
+    let all = driven.collected.measured.all();
+    assert_eq!(all.failed, 4);
+    assert_eq!(driven.events.len(), 1, "{:?}", driven.events);
+    let outage = &driven.events[0];
+    assert_eq!((outage.what, outage.count), (Incident::Outage, 4));
+    let gap_ns = outage.until_ns.unwrap() - outage.from_ns;
+    assert!((1000 * MS..2100 * MS).contains(&gap_ns), "{gap_ns}");
+    assert!(watch.rows[3].0 > 3_900, "{:?}", watch.rows);
+    let entry = driven.collected.measured.errors.entries()[0].clone();
+    assert_eq!(entry.class, ErrorClass::LostConnection);
+}
+
+#[test]
+fn a_commit_that_was_under_way_is_ambiguous() {
+    let server = Server {
+        refuse: |_| false,
+        statement: |_, bytes: &[u8], _, answers: &mut Vec<Answer>| {
+            let commit = bytes.windows(6).any(|word| word == b"COMMIT");
+            answers.push(if commit { close(MS) } else { send(MS, DONE) });
+        },
+    };
+    let program = repeat(|db| {
+        Box::pin(async move {
+            db.query("BEGIN").await?;
+            let commit = Statements::new().add("COMMIT");
+            db.exec(&commit, &[]).await?;
+            Ok(Outcome::Committed)
+        })
+    });
+    let (driven, _) = simulate(&program, &plan(1, 0.5), stamped(), server).unwrap();
+    let entry = driven.collected.measured.errors.entries()[0].clone();
+    assert_eq!(entry.class, ErrorClass::AmbiguousCommit);
+}
+
+#[test]
+fn an_interrupted_run_keeps_what_it_measured() {
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let mut watch = Watch {
+        rows: Vec::new(),
+        interrupt_after: Some((2, interrupt.clone())),
+    };
+    let (program, plan) = (Selects::new(), plan(2, 1e6));
+    let job = prony_drive::Job {
+        program: &program,
+        target: &target(),
+        tcp_target: None,
+        plan: &plan,
+        seed: 1,
+        interrupt: &interrupt,
+    };
+    let driven = prony_drive::run_simulated(&job, stamped(), after(MS), &mut watch).unwrap();
+    assert!(driven.interrupted);
+    let all = driven.collected.measured.all();
+    assert!(all.committed >= 3_990, "{}", all.committed);
+    let rows: u64 = watch.rows.iter().map(|row| row.0).sum();
+    assert_eq!(rows, all.committed);
+}
+
+#[test]
+fn server_time_leaves_out_what_the_client_adds() {
+    let machine = Machine {
+        stall_ns: 5 * MS,
+        ..stamped()
+    };
+    let (driven, _) = simulate(&Selects::new(), &plan(4, 1.0), machine, after(2 * MS)).unwrap();
+    let all = driven.collected.measured.all();
+    let parts = all.parts.as_ref().unwrap();
+    assert_eq!(parts.server.mean_ns(), 2.0 * MS as f64);
+    assert_eq!(parts.client_wait.mean_ns(), 3.0 * MS as f64);
+    assert_eq!(all.response.mean_ns(), 5.0 * MS as f64);
+}
+
+#[test]
+fn server_time_is_corrected_for_the_place_in_the_batch() {
+    let machine = Machine {
+        send_cost_ns: 5_000,
+        ..stamped()
+    };
+    let (driven, _) = simulate(&Selects::new(), &plan(32, 1.0), machine, after(MS / 5)).unwrap();
+    let measured = &driven.collected.measured;
+    let all = measured.all();
+    let parts = all.parts.as_ref().unwrap();
+    let server_ns = parts.server.mean_ns();
+    assert!((server_ns / 200_000.0 - 1.0).abs() < 0.01, "{server_ns}");
+    // Without the correction the waits in the batch would be the server's.
+    assert!(
+        parts.send_wait.mean_ns() > 40_000.0,
+        "{}",
+        parts.send_wait.mean_ns()
+    );
+    let sum = parts.send_wait.mean_ns() + server_ns + parts.client_wait.mean_ns();
+    assert!((sum / all.response.mean_ns() - 1.0).abs() < 1e-6, "{sum}");
+    assert_eq!(measured.stamps.impossible, 0);
+}
+
+#[test]
+fn merged_segments_and_batches_are_upper_bounds() {
+    // The reply, and a notice that reaches the client before it reads.
+    const NOTICE: &[u8] = b"N\0\0\0\x0eSNOTICE\0\0\0";
+    let server = Server {
+        refuse: |_| false,
+        statement: |_, _: &[u8], _, answers: &mut Vec<Answer>| {
+            answers.push(send(MS, DONE));
+            answers.push(send(2 * MS, &NOTICE[..7]));
+        },
+    };
+    let machine = Machine {
+        stall_ns: 5 * MS,
+        ..stamped()
+    };
+    let (driven, _) = simulate(&Selects::new(), &plan(1, 0.004), machine, server).unwrap();
+    let all = driven.collected.measured.all();
+    let parts = all.parts.as_ref().unwrap();
+    assert_eq!((all.committed, parts.upper_bounds), (1, 1));
+    assert_eq!(parts.server.max_ns, 2 * MS);
+
+    let program = repeat(|db| {
+        Box::pin(async move {
+            let mut set = Statements::new();
+            let (one, two) = (set.add("SELECT 1"), set.add("SELECT 2"));
+            db.batch(&[(&one, &[]), (&two, &[])]).await?;
+            Ok(Outcome::Committed)
+        })
+    });
+    let (driven, _) = simulate(&program, &plan(1, 0.1), stamped(), after(MS)).unwrap();
+    let all = driven.collected.measured.all();
+    assert_eq!(all.parts.as_ref().unwrap().upper_bounds, all.committed);
+}
+
+#[test]
+fn a_count_of_transactions_is_each_clients_own() {
+    let mut plan = plan(4, 0.0);
+    plan.stop = Stop::Transactions(100);
+    plan.warmup = Duration::from_millis(10);
+    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(MS)).unwrap();
+    let all = driven.collected.measured.all();
+    // The transaction under way at the end of the warm-up started in it and is not of the count.
+    assert!((400..=404).contains(&all.committed), "{}", all.committed);
+    assert!(driven.collected.warmup.unwrap().all().committed >= 36);
+}
+
+#[test]
+fn a_connection_for_each_transaction_counts_its_opening() {
+    let mut plan = plan(2, 1.0);
+    plan.connect_per_transaction = true;
+    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(MS)).unwrap();
+    let all = driven.collected.measured.all();
+    let connect = all.connect.as_ref().unwrap();
+    // 10 µs until it is accepted, 20 µs to log in.
+    assert_eq!((connect.min_ns, connect.max_ns), (30_000, 30_000));
+    assert_eq!(all.response.mean_ns(), MS as f64 + 30_000.0);
+    assert_eq!(all.failed, 0);
+    assert!(driven.events.is_empty(), "{:?}", driven.events);
+}
+
+#[test]
+fn think_time_is_kept() {
+    let program = With(|_, mut db: Db| -> User {
+        Box::pin(async move {
+            loop {
+                if let Err(ended) = db.start(0).await {
+                    return ended;
+                }
+                let result = db.query("SELECT 1").await.map(|_| Outcome::Committed);
+                if let Err(ended) = db.end(result).await {
+                    return ended;
+                }
+                db.sleep(Duration::from_millis(9)).await;
+            }
+        })
+    });
+    let (driven, _) = simulate(&program, &plan(3, 1.0), stamped(), after(MS)).unwrap();
+    let all = driven.collected.measured.all();
+    assert!(all.committed.abs_diff(300) <= 3, "{}", all.committed);
+    assert_eq!(all.response.mean_ns(), MS as f64);
+}
+
+#[test]
+fn a_user_that_panics_or_awaits_nothing_ends_alone() {
+    let calls = Arc::new(AtomicBool::new(false));
+    let first = calls.clone();
+    let program = With(move |id: prony_session::UserId, mut db: Db| -> User {
+        let first = first.clone();
+        Box::pin(async move {
+            if id.client == 0 {
+                first.store(true, Ordering::Relaxed);
+                std::future::pending::<()>().await;
+            }
+            if id.client == 1 {
+                panic!("on purpose");
+            }
+            loop {
+                if let Err(ended) = db.start(0).await {
+                    return ended;
+                }
+                let result = db.query("SELECT 1").await.map(|_| Outcome::Committed);
+                if let Err(ended) = db.end(result).await {
+                    return ended;
+                }
+            }
+        })
+    });
+    let (driven, _) = simulate(&program, &plan(3, 0.1), stamped(), after(MS)).unwrap();
+    assert!(calls.load(Ordering::Relaxed));
+    let failed: Vec<_> = driven.events.iter().map(|event| event.what).collect();
+    assert_eq!(failed, [Incident::UserFailed, Incident::UserFailed]);
+    assert!(driven.collected.measured.all().committed >= 99);
+}
+
+#[test]
+fn a_server_that_refuses_all_is_an_error_before_the_run() {
+    let server = Server {
+        refuse: |_| true,
+        statement: |_, _: &[u8], _, _: &mut Vec<Answer>| {},
+    };
+    let error = simulate(&Selects::new(), &plan(2, 1.0), stamped(), server).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("0 of 2 connections"), "{text}");
+    assert!(text.contains("Connection refused"), "{text}");
+}
+
+#[test]
+fn a_server_that_breaks_the_protocol_costs_its_connection() {
+    let server = Server {
+        refuse: |_| false,
+        statement: |_, _: &[u8], _, answers: &mut Vec<Answer>| {
+            answers.push(send(MS, b"Z\0\0\0\x03"));
+        },
+    };
+    let (driven, _) = simulate(&Selects::new(), &plan(1, 1.0), stamped(), server).unwrap();
+    let measured = &driven.collected.measured;
+    assert_eq!(measured.all().committed, 0);
+    assert!(measured.all().failed > 3);
+    let entry = measured.errors.entries()[0].clone();
+    assert!(
+        entry.example.contains("the server sent"),
+        "{}",
+        entry.example
+    );
+}
