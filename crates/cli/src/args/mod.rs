@@ -95,7 +95,12 @@ pub enum PlanCommand {
 pub struct ServerArgs {
     /// Connection URI or conninfo string, as libpq reads it; what it leaves out comes from PGHOST,
     /// PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSERVICE, PGSSLMODE, the password file...
-    #[arg(long, value_name = "URL", help_heading = "Server", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "URL",
+        help_heading = "Server",
+        hide_default_value = true
+    )]
     pub url: Option<String>,
 }
 

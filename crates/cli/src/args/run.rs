@@ -65,7 +65,13 @@ pub struct RunArgs {
     pub duration: Option<Duration>,
 
     /// Measure so many transactions of each client, in place of a time
-    #[arg(long, short = 't', value_name = "N", help_heading = "Time", conflicts_with = "duration")]
+    #[arg(
+        long,
+        short = 't',
+        value_name = "N",
+        help_heading = "Time",
+        conflicts_with = "duration"
+    )]
     pub transactions: Option<u64>,
 
     /// Drive for so long before, and keep its figures apart
@@ -142,9 +148,9 @@ impl RunArgs {
         asked.protocol = flag("--protocol", self.protocol);
         asked.io = flag("--io", self.io);
         asked.connect_per_transaction = flag(
-                "--connect-per-transaction",
-                given(self.connect_per_transaction),
-            );
+            "--connect-per-transaction",
+            given(self.connect_per_transaction),
+        );
         asked.tcp_sample = flag("--tcp-sample", self.tcp_sample);
         asked.seed = flag("--seed", self.seed);
         asked.pin = flag("--pin", given(self.pin));

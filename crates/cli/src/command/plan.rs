@@ -13,7 +13,7 @@ use std::path::Path;
 pub fn obey(command: PlanCommand) -> Result<Exit, Failure> {
     match command {
         PlanCommand::Check { file } => {
-            let (asked, _) = read(&file)?;
+            let asked = read(&file)?;
             let plan = checked(asked, &file.display().to_string())?;
             output::show(|out, _| {
                 writeln!(out, "{}: the plan is fine", file.display())?;
@@ -28,15 +28,14 @@ pub fn obey(command: PlanCommand) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// Reads a plan file: what it asks, and its text.
-pub fn read(file: &Path) -> Result<(Asked, String), Failure> {
+/// Reads a plan file.
+pub fn read(file: &Path) -> Result<Asked, Failure> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| {
         let hint = "a plan is a TOML file; `prony plan schema` describes it";
         Failure::new(Exit::Usage, format!("cannot read the plan: {error}"), hint).at(&name)
     })?;
-    let asked = Asked::from_toml(&name, &text).map_err(|problems| failure(&name, problems))?;
-    Ok((asked, text))
+    Asked::from_toml(&name, &text).map_err(|problems| failure(&name, problems))
 }
 
 /// Checks what is asked, the workload's part included. `of` is what has the problems.

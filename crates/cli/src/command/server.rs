@@ -28,7 +28,11 @@ pub fn connect(target: &Target) -> Result<Control, Failure> {
 /// The failure of a workload's load, check, clean or program. `signals` tell which signal stopped
 /// a load.
 pub fn workload_failure(error: &Error, signals: Option<&Signals>) -> Failure {
-    let stopped = || signals.and_then(Signals::asked).map_or(Exit::Interrupted, |(exit, _)| exit);
+    let stopped = || {
+        signals
+            .and_then(Signals::asked)
+            .map_or(Exit::Interrupted, |(exit, _)| exit)
+    };
     let exit = match error {
         Error::UnknownWorkload { .. } | Error::Asked { .. } => Exit::Usage,
         Error::Data { .. } => Exit::Data,
