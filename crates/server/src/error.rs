@@ -85,6 +85,9 @@ pub enum Error {
         /// What to do instead.
         hint: String,
     },
+    /// The control connection failed.
+    #[error(transparent)]
+    Control(#[from] crate::control::Error),
 }
 
 impl Error {

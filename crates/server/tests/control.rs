@@ -59,6 +59,20 @@ fn every_password_method() {
 }
 
 #[test]
+fn a_hint_is_given_once() {
+    let server = Server::shared();
+    let target = with_password(server.tcp("scram_user", "localhost", "prefer"), "open");
+    // Refused over TLS, then, as libpq does, without.
+    let both = text(Control::connect(&target));
+    assert_eq!(
+        both.matches("password authentication failed").count(),
+        2,
+        "{both}"
+    );
+    assert_eq!(both.matches("Check the password").count(), 1, "{both}");
+}
+
+#[test]
 fn scram_plus_over_tls_with_a_verified_name() {
     let server = Server::shared();
     let mut target = with_password(

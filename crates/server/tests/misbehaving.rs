@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 
 const SSL_REQUEST: &[u8] = b"\0\0\0\x08\x04\xd2\x16\x2f";
 const LOGGED_IN: &[u8] =
-    b"R\0\0\0\x08\0\0\0\0S\0\0\0\x18server_version\015.0\0K\0\0\0\x0c\0\0\0\x07abcdZ\0\0\0\x05I";
+    b"R\0\0\0\x08\0\0\0\0S\0\0\0\x18server_version\x0015.0\0K\0\0\0\x0c\0\0\0\x07abcdZ\0\0\0\x05I";
 const WRONG_PASSWORD: &[u8] = b"E\0\0\0\x23SFATAL\0C28P01\0Mwrong password\0\0";
 const STARTING: &[u8] = b"E\0\0\0\x1dSFATAL\0C57P03\0Mstarting\0\0";
 

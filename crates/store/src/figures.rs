@@ -159,18 +159,18 @@ pub fn client(totals: &Totals) -> Client {
 
 pub(crate) fn client_over(totals: &Totals, seconds: f64) -> Client {
     let health = &totals.health;
-    let cpu_s = |ns: Option<u64>| ns.unwrap_or(0) as f64 / 1e9;
+    let in_s = |ns: Option<u64>| ns.unwrap_or(0) as f64 / 1e9;
     let committed: u64 = totals.kinds.iter().map(|tally| tally.committed).sum();
     let busiest_ns = totals.worker_cpu_ns.iter().flatten().max();
     Client {
-        cpu_user_s: cpu_s(health.cpu_user_ns),
-        cpu_system_s: cpu_s(health.cpu_system_ns),
-        busiest_thread: ratio(cpu_s(busiest_ns.copied()), seconds),
-        cpu_per_transaction_us: ratio(cpu_s(health.cpu_ns()) * 1e6, committed as f64),
+        cpu_user_s: in_s(health.cpu_user_ns),
+        cpu_system_s: in_s(health.cpu_system_ns),
+        busiest_thread: ratio(in_s(busiest_ns.copied()), seconds),
+        cpu_per_transaction_us: ratio(in_s(health.cpu_ns()) * 1e6, committed as f64),
         loop_delay_max_ns: health.turn_max_ns,
-        run_queue_s: health.run_queue_ns.map(|ns| ns as f64 / 1e9),
-        steal: totals.process.steal(),
-        memory_peak_bytes: totals.process.memory_peak_bytes,
+        run_queue_s: in_s(health.run_queue_ns),
+        steal: totals.process.steal().unwrap_or(0.0),
+        memory_peak_bytes: totals.process.memory_peak_bytes.unwrap_or(0),
     }
 }
 

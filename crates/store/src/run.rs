@@ -375,17 +375,14 @@ pub struct Client {
     pub cpu_per_transaction_us: f64,
     /// Longest turn of any loop, nanoseconds: for so long a reply may have waited unseen.
     pub loop_delay_max_ns: u64,
-    /// Time that worker threads were ready to run and had no CPU, seconds; absent where the
-    /// kernel does not tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run_queue_s: Option<f64>,
-    /// CPU time stolen by the hypervisor, share of the machine, 0 to 1; absent where the kernel
+    /// Time that worker threads were ready to run and had no CPU, seconds; 0 where the kernel
     /// does not tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub steal: Option<f64>,
-    /// Largest resident memory of the process, bytes; absent where the kernel does not tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory_peak_bytes: Option<u64>,
+    pub run_queue_s: f64,
+    /// CPU time stolen by the hypervisor, share of the machine, 0 to 1; 0 where the kernel does
+    /// not tell.
+    pub steal: f64,
+    /// Largest resident memory of the process, bytes; 0 where the kernel does not tell.
+    pub memory_peak_bytes: u64,
 }
 
 /// How good the split of the response time is.

@@ -150,8 +150,9 @@ fn interrupted(broken: u64) -> String {
                    the last second that was stored"
         .to_owned();
     if broken > 0 {
+        let lines = if broken == 1 { "line" } else { "lines" };
         why.push_str(&format!(
-            "; {broken} lines of the journal could not be read"
+            "; {broken} {lines} of the journal could not be read"
         ));
     }
     why

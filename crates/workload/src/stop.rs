@@ -12,8 +12,9 @@ use std::time::Duration;
 /// How often the flag is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Time between two requests to cancel: the first may have come between two statements.
-const CANCEL_EVERY: Duration = Duration::from_millis(500);
+/// Time until a second request to cancel, doubled each time: the first may have come between two
+/// statements, or to a server that does not answer.
+const CANCEL_AGAIN: Duration = Duration::from_millis(500);
 
 /// The connections that are to be cancelled when the flag is set.
 pub struct Watch<'a> {
@@ -45,7 +46,8 @@ impl Watch<'_> {
     }
 
     fn cancel_all(&self) {
-        for cancel in self.lock().iter().cloned() {
+        for cancel in self.lock().iter() {
+            let cancel = cancel.clone();
             // On a thread of its own, not waited for: the server may accept and then say nothing.
             // A request that fails changes nothing; the next one follows.
             drop(thread::spawn(move || drop(cancel.cancel())));
@@ -67,12 +69,14 @@ pub fn watched<T>(stop: &AtomicBool, body: impl FnOnce(&Watch<'_>) -> T) -> T {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let watcher = scope.spawn(|| {
+            let mut again = CANCEL_AGAIN;
             while !done.load(Ordering::Acquire) {
                 if watch.goes_on() {
                     thread::park_timeout(LOOK_EVERY);
                 } else {
                     watch.cancel_all();
-                    thread::park_timeout(CANCEL_EVERY);
+                    thread::park_timeout(again);
+                    again = again.saturating_mul(2);
                 }
             }
         });

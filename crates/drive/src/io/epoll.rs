@@ -35,6 +35,8 @@ struct Connection {
     /// How much of `out` is sent.
     done: usize,
     sent: Sent,
+    /// A transmit stamp that was there before it was asked for.
+    stamp_ns: Option<u64>,
 }
 
 impl Epoll {
@@ -206,8 +208,10 @@ impl Epoll {
             });
         }
         if flags & libc::EPOLLERR != 0 {
-            // A transmit stamp in the error queue shows as an error too: it is fetched elsewhere,
-            // unless nobody waits for it any more.
+            // A transmit stamp in the error queue shows as an error too, at every wait until it is
+            // fetched.
+            let connection = &mut self.slots[slot as usize];
+            connection.stamp_ns = socket::transmit_stamp_ns(fd).or(connection.stamp_ns);
             return match socket::pending_error(fd) {
                 0 => None,
                 error => found(What::Closed(error)),
@@ -255,6 +259,7 @@ impl Io for Epoll {
         connection.tcp = matches!(address, Address::Tcp(_));
         connection.out.clear();
         connection.done = 0;
+        connection.stamp_ns = None;
         let generation = connection.generation;
         let raw_fd = fd.as_raw_fd();
         connection.socket = Some(fd);
@@ -301,8 +306,9 @@ impl Io for Epoll {
     }
 
     fn transmit_stamp_ns(&mut self, slot: Slot) -> Option<u64> {
-        let socket = self.slots[slot as usize].socket.as_ref()?;
-        socket::transmit_stamp_ns(socket.as_raw_fd())
+        let connection = &mut self.slots[slot as usize];
+        let stamp_ns = connection.stamp_ns.take();
+        stamp_ns.or_else(|| socket::transmit_stamp_ns(connection.socket.as_ref()?.as_raw_fd()))
     }
 
     fn turn(&mut self, until_ns: u64, events: &mut Vec<Event>) -> io::Result<()> {

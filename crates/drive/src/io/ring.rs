@@ -53,6 +53,8 @@ pub struct Ring {
 struct Connection {
     socket: Option<OwnedFd>,
     generation: u32,
+    /// Over TCP: the kernel gives stamps.
+    tcp: bool,
     connecting: Option<Box<RawAddress>>,
     out: Vec<u8>,
     /// A large send is not completed yet: `out` must not be touched.
@@ -190,6 +192,8 @@ impl Ring {
         connection.sending = connection.out.len() > SMALL_BYTES;
         let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
         let (at, length) = (connection.out.as_mut_ptr(), connection.out.len());
+        // Other sockets refuse the question.
+        let stamp = stamp && connection.tcp;
         let entry = if stamp {
             let send = &mut *self.stamped_send;
             send.vector.iov_base = at.cast();
@@ -321,6 +325,7 @@ impl Io for Ring {
         let connection = &mut self.slots[slot as usize];
         connection.generation = connection.generation.wrapping_add(1);
         connection.socket = Some(socket);
+        connection.tcp = matches!(address, Address::Tcp(_));
         connection.connecting = Some(raw);
         connection.sending = false;
         connection.next.clear();

@@ -75,12 +75,21 @@ impl Error {
     }
 }
 
+/// One paragraph a failure; a hint that holds for several in a row stands behind the last.
 fn lines(failures: &[Failure]) -> String {
-    failures
-        .iter()
-        .map(Failure::to_string)
-        .collect::<Vec<_>>()
-        .join("\n")
+    let mut text = String::new();
+    for (index, failure) in failures.iter().enumerate() {
+        if index > 0 {
+            text.push('\n');
+        }
+        text.push_str(&failure.to_string());
+        let next = failures.get(index + 1).and_then(Failure::hint);
+        if let Some(hint) = failure.hint().filter(|hint| next != Some(hint)) {
+            text.push_str("\n\t");
+            text.push_str(hint);
+        }
+    }
+    text
 }
 
 /// One failed attempt to connect.
@@ -96,7 +105,7 @@ pub struct Failure {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Cause {
-    /// The socket could not be connected, or failed during the log-in.
+    /// The socket could not be connected.
     Io(io::Error),
     /// `connect_timeout` passed.
     Timeout,
@@ -110,6 +119,7 @@ pub enum Cause {
     SessionUnknown(Box<Error>),
 }
 
+/// As libpq words it, without the hint.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Endpoint {
@@ -132,11 +142,7 @@ impl fmt::Display for Failure {
                 write!(f, ", port {port}")?;
             }
         }
-        write!(f, " failed: {}", self.cause)?;
-        match self.hint() {
-            Some(hint) => write!(f, "\n\t{hint}"),
-            None => Ok(()),
-        }
+        write!(f, " failed: {}", self.cause)
     }
 }
 

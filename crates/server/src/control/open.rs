@@ -107,6 +107,7 @@ pub(super) fn converse(
 fn io_cause(error: io::Error) -> Cause {
     match error.kind() {
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Cause::Timeout,
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => Cause::Closed,
         _ => Cause::Io(error),
     }
 }

@@ -5,8 +5,8 @@
 //! way, nor take "you are in" from a server that has not finished its own proof.
 
 use super::error::ConnectError;
-use super::handshake::{ChannelBinding, Login};
 use super::scram::{Binding, Scram};
+use super::session::{ChannelBinding, Login};
 use postgres_protocol::authentication::md5_hash;
 
 const SCRAM: &[u8] = b"SCRAM-SHA-256";

@@ -4,7 +4,8 @@
 //! Must never: do I/O or read a clock. The blocking control connection and the loop both use it.
 
 use super::error::ConnectError;
-use super::handshake::{CancelKey, Handshake, Login, Session, Step, TlsUse};
+use super::handshake::{Handshake, Step};
+use super::session::{CancelKey, Login, Session, TlsUse};
 use crate::channel::Channel;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};

@@ -6,10 +6,9 @@
 //!
 //! Source: PostgreSQL documentation, "Message Flow: Start-up" and "Message Formats".
 
-use super::auth::{Auth, AuthMethods, TlsFacts};
+use super::auth::{Auth, TlsFacts};
 use super::error::{ConnectError, ServerError};
-use super::scram::KeyCache;
-use crate::Secret;
+use super::session::{CancelKey, Login, Session, TlsUse};
 use std::sync::Arc;
 
 /// The longest message that a server may send before the first ReadyForQuery, in bytes. libpq
@@ -23,134 +22,6 @@ const MAX_NOTICES: usize = 16;
 const PROTOCOL_3_0: u32 = 3 << 16;
 const SSL_REQUEST: u32 = 80_877_103;
 const CANCEL_REQUEST: u32 = 80_877_102;
-
-/// Who logs in, and how. One is shared by all connections to one endpoint.
-#[derive(Debug, Default)]
-pub struct Login {
-    /// Role.
-    pub user: String,
-    /// Database.
-    pub database: String,
-    /// Start-up parameters beside user and database.
-    pub parameters: Vec<(String, String)>,
-    /// Password, if there is one.
-    pub password: Option<Secret>,
-    /// What is asked of channel binding.
-    pub channel_binding: ChannelBinding,
-    /// Which ways of authentication are admitted (libpq's `require_auth`).
-    pub auth_methods: AuthMethods,
-    /// The salted password, so that it is computed once for all connections.
-    pub(super) keys: KeyCache,
-}
-
-impl Login {
-    /// A log-in without password or further parameters.
-    pub fn new(user: impl Into<String>, database: impl Into<String>) -> Login {
-        Login {
-            user: user.into(),
-            database: database.into(),
-            ..Login::default()
-        }
-    }
-}
-
-/// libpq's `channel_binding`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ChannelBinding {
-    /// Never.
-    Disable,
-    /// Where the server offers it over TLS.
-    #[default]
-    Prefer,
-    /// Or no connection.
-    Require,
-}
-
-/// What one attempt to connect does about TLS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TlsUse {
-    /// Without.
-    No,
-    /// Asks, and goes on without when the server has none.
-    IfOffered,
-    /// Asks, and fails when the server has none.
-    Must,
-    /// Begins with it, without asking (PostgreSQL 17 and later).
-    Direct,
-}
-
-/// What identifies a session to a CancelRequest.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct CancelKey {
-    /// The server process that serves the session; 0 if the server named none.
-    pub backend_pid: u32,
-    /// The secret that goes with it.
-    pub secret: Box<[u8]>,
-}
-
-impl std::fmt::Debug for CancelKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "CancelKey({}, ***)", self.backend_pid)
-    }
-}
-
-/// What the server says of its settings: name and value, in the order of arrival.
-///
-/// One allocation for all, because ten thousand connections each hold one.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Parameters(String);
-
-impl Parameters {
-    /// The value last reported for `name`.
-    pub fn get(&self, name: &str) -> Option<&str> {
-        self.iter()
-            .filter(|(known, _)| *known == name)
-            .last()
-            .map(|(_, value)| value)
-    }
-
-    /// All reports.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        let mut parts = self.0.split_terminator('\0');
-        std::iter::from_fn(move || Some((parts.next()?, parts.next()?)))
-    }
-
-    /// Adds what a ParameterStatus message says: two zero-terminated texts.
-    pub fn add(&mut self, body: &[u8]) -> Result<(), ConnectError> {
-        let malformed = || ConnectError::Protocol("malformed ParameterStatus".into());
-        let mut parts = body
-            .strip_suffix(&[0])
-            .ok_or_else(malformed)?
-            .split(|&byte| byte == 0);
-        let (Some(name), Some(value), None) = (parts.next(), parts.next(), parts.next()) else {
-            return Err(malformed());
-        };
-        for part in [name, value] {
-            self.0.push_str(&String::from_utf8_lossy(part));
-            self.0.push('\0');
-        }
-        Ok(())
-    }
-}
-
-impl std::fmt::Debug for Parameters {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_map().entries(self.iter()).finish()
-    }
-}
-
-/// A session that is ready for its first statement.
-#[derive(Clone, Debug, Default)]
-pub struct Session {
-    /// For cancelling what it does.
-    pub cancel: CancelKey,
-    /// The server's settings as reported during start-up.
-    pub parameters: Parameters,
-    /// Notices of the start-up, such as the warning of a changed collation.
-    pub notices: Vec<ServerError>,
-    /// Bytes that came behind the first ReadyForQuery; hardly ever any.
-    pub leftover: Vec<u8>,
-}
 
 /// What to do next.
 #[derive(Debug)]

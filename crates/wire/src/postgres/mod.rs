@@ -9,10 +9,10 @@ pub mod error;
 pub mod handshake;
 pub mod reply;
 mod scram;
+pub mod session;
 
 pub use auth::AuthMethods;
 pub use connector::{Connector, Progress};
 pub use error::{ConnectError, ServerError};
-pub use handshake::{
-    CancelKey, ChannelBinding, Handshake, Login, Parameters, Session, Step, TlsUse,
-};
+pub use handshake::{Handshake, Step};
+pub use session::{CancelKey, ChannelBinding, Login, Parameters, Session, TlsUse};
