@@ -146,9 +146,9 @@ pub fn closed() -> Run {
             busiest_thread: 0.97,
             cpu_per_transaction_us: 47.8,
             loop_delay_max_ns: 900_000,
-            run_queue_s: Some(0.02),
-            steal: Some(0.0),
-            memory_peak_bytes: Some(34_000_000),
+            run_queue_s: 0.02,
+            steal: 0.0,
+            memory_peak_bytes: 34_000_000,
         },
         timing: Timing {
             split: "kernel stamps".into(),

@@ -3,7 +3,7 @@
 //! In: nothing but this machine. Out: what `prony run` prints. Must never: do what `prony run`
 //! cannot; the same is said on stderr as a command.
 
-use super::asked_document;
+use super::run::asked_document;
 use super::{output, plan};
 use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};

@@ -138,32 +138,33 @@ pub fn checks(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     Ok(())
 }
 
-/// The client's own health; what the kernel does not tell is left out.
+/// The client's own health.
 pub fn client(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     heading(out, style, "This client")?;
     let client = &run.client;
-    let mut cpu = format!(
-        "CPU {} user + {} system, {} a committed transaction; busiest thread {} of a CPU",
-        units::seconds(client.cpu_user_s),
-        units::seconds(client.cpu_system_s),
-        units::time(client.cpu_per_transaction_us * 1e3),
-        units::percent(client.busiest_thread),
-    );
-    if let Some(waited_s) = client.run_queue_s {
-        cpu += &format!("; ready but without a CPU for {}", units::seconds(waited_s));
-    }
-    if let Some(steal) = client.steal {
-        cpu += &format!("; stolen {}", units::percent(steal));
-    }
-    paragraph(out, style, &cpu)?;
-    let mut rest = format!(
-        "worst loop delay {} (so long a reply may have waited unseen)",
-        units::time(client.loop_delay_max_ns as f64),
-    );
-    if let Some(memory) = client.memory_peak_bytes {
-        rest += &format!("; memory at most {}", units::bytes(memory));
-    }
-    paragraph(out, style, &rest)
+    paragraph(
+        out,
+        style,
+        &format!(
+            "CPU {} user + {} system, {} a committed transaction; busiest thread {} of a CPU; \
+             ready but without a CPU for {}; stolen {}",
+            units::seconds(client.cpu_user_s),
+            units::seconds(client.cpu_system_s),
+            units::time(client.cpu_per_transaction_us * 1e3),
+            units::percent(client.busiest_thread),
+            units::seconds(client.run_queue_s),
+            units::percent(client.steal),
+        ),
+    )?;
+    paragraph(
+        out,
+        style,
+        &format!(
+            "worst loop delay {} (so long a reply may have waited unseen); memory at most {}",
+            units::time(client.loop_delay_max_ns as f64),
+            units::bytes(client.memory_peak_bytes),
+        ),
+    )
 }
 
 /// The set-up: server, drive, machine.
