@@ -50,7 +50,12 @@ fn row(summary: &Summary) -> Row {
         clients: u64::from(summary.clients),
         tps: summary.tps,
         p99_ns: summary.p99_ns,
-        server: summary.server.clone(),
+        server: summary
+            .server
+            .split(" (")
+            .next()
+            .unwrap_or_default()
+            .to_owned(),
     }
 }
 

@@ -40,7 +40,7 @@ fn title(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
         plain(&workload.name),
         units::count(u64::from(workload.scale)),
         engine(&run.server.engine),
-        plain(&run.server.version),
+        plain(run.server.version.split(" (").next().unwrap_or_default()),
     );
     for line in wrap(&what, style.width) {
         writeln!(out, "{}", style.bold(&line))?;
