@@ -24,6 +24,8 @@ pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
     let plan = super::plan::checked(asked, "the command line")?;
     let workload = server::workload(&plan.workload.name)?;
     let target = server::target(args.server.url.as_deref())?;
+    // A server that cannot be reached is no failed load: nothing was begun.
+    drop(server::connect(&target)?);
     let signals = Signals::listen()?;
     let request = LoadRequest {
         target: &target,

@@ -12,9 +12,10 @@ use crate::command::{load, output, server};
 use crate::exit::{Exit, Failure};
 use crate::signals::Signals;
 use place::Place;
-use prony_drive::{Driven, Job};
+use prony_drive::{ConnectError, Driven, Job};
 use prony_plan::Plan;
 use prony_report::{Goal, Live, Style, json, terminal};
+use prony_server::control::Cause;
 use prony_server::{Control, Facts};
 use prony_store::{Run, RunStore, RunWriter, State};
 use prony_workload::{Loaded, Workload};
@@ -156,9 +157,27 @@ fn not_started(error: &prony_drive::Error, signals: &Signals) -> Failure {
             let exit = signals.asked().map_or(Exit::Interrupted, |(exit, _)| exit);
             server::told(exit, &text)
         }
-        Error::Connect { .. } => server::told(Exit::Connect, &text),
+        Error::Connect { source, .. } => {
+            let mut failure = server::told(Exit::Connect, &text);
+            if too_many(source) {
+                failure.problems[0].hint =
+                    "use fewer clients, or raise the server's max_connections".to_owned();
+            }
+            failure
+        }
         Error::Files { .. } | Error::Ring(_) => server::told(Exit::Usage, &text),
     }
+}
+
+/// Whether the server has no connection left: SQLSTATE 53300, too_many_connections.
+fn too_many(error: &ConnectError) -> bool {
+    let ConnectError::Refused { failures, .. } = error else {
+        return false;
+    };
+    failures.iter().any(|failure| match &failure.cause {
+        Cause::Login(error) => error.server().is_some_and(|error| error.code() == "53300"),
+        _ => false,
+    })
 }
 
 fn goal(run: &Run, plan: &Plan) -> Goal {

@@ -45,7 +45,9 @@ fn title(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     for line in wrap(&what, style.width) {
         writeln!(out, "{}", style.bold(&line))?;
     }
-    writeln!(out, "{}", style.dim(&plain(&workload.title)))?;
+    for line in wrap(&plain(&workload.title), style.width) {
+        writeln!(out, "{}", style.dim(&line))?;
+    }
     let why = run.ended_because.as_deref().unwrap_or("no reason recorded");
     let early = match run.state {
         State::Complete => return Ok(()),
