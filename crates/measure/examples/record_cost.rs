@@ -1,7 +1,7 @@
 //! What recording one sample costs. Not a test: the figure depends on the machine.
 //! Run with `cargo run --release -p prony-measure --example record_cost`.
 
-use prony_measure::{Outcome, Parts, Recorder, Sample, Schedule, Shape};
+use prony_measure::{Collector, Leftover, Outcome, Parts, Recorder, Sample, Schedule, Shape};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -42,6 +42,49 @@ fn cost_ns(shape: Shape) -> f64 {
     began.elapsed().as_nanos() as f64 / SAMPLES as f64
 }
 
+/// What collecting one second of two workers costs, microseconds.
+fn collect_cost_us(shape: Shape) -> f64 {
+    let second_ns = 1_000_000_000;
+    let schedule = Schedule::seconds(0, 0, None);
+    let mut collector = Collector::new(schedule, shape, 2);
+    let seconds = 200;
+    let mut spent_ns = 0;
+    let mut recorders = [(); 2].map(|()| Recorder::new(schedule, shape));
+    for second in 0..seconds {
+        for (worker, recorder) in recorders.iter_mut().enumerate() {
+            for number in 0..20_000 {
+                let ended_ns: u64 = second * second_ns + number * 50_000;
+                let service_ns = 50_000 + number * 7_919 % 1_000_000;
+                let started_ns = ended_ns.saturating_sub(service_ns);
+                recorder.record(&Sample {
+                    kind: 0,
+                    outcome: Outcome::Committed,
+                    scheduled_ns: started_ns,
+                    started_ns,
+                    ended_ns,
+                    connect_ns: 0,
+                    retries: 0,
+                    parts: shape.parts.then_some(Parts {
+                        server_ns: service_ns,
+                        ..Parts::default()
+                    }),
+                });
+            }
+            recorder.rotate((second + 1) * second_ns);
+            let began = Instant::now();
+            while let Some(interval) = recorder.take() {
+                recorder.give_back(collector.add(worker, interval));
+            }
+            while let Some(row) = collector.next_row() {
+                collector.recycle(row);
+            }
+            spent_ns += began.elapsed().as_nanos();
+        }
+    }
+    recorders[0].finish(seconds * second_ns, Leftover::default());
+    spent_ns as f64 / seconds as f64 / 1e3
+}
+
 fn main() {
     let closed = Shape::closed(1);
     println!("closed loop, no stamps: {:.1} ns a sample", cost_ns(closed));
@@ -55,4 +98,9 @@ fn main() {
         ..parts
     };
     println!("open loop, with parts: {:.1} ns a sample", cost_ns(open));
+    println!(
+        "collecting a second of two workers: {:.0} us",
+        collect_cost_us(closed)
+    );
+    println!("the same with parts: {:.0} us", collect_cost_us(parts));
 }
