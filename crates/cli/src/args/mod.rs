@@ -34,7 +34,6 @@ The result goes to stdout, everything else to stderr.";
     name = "prony",
     version,
     max_term_width = 100,
-    disable_help_subcommand = true,
     arg_required_else_help = true,
     about = "Puts a database under a known load and says what it delivers",
     long_about = "Puts a database under a known load and says what it delivers, whether the figure \

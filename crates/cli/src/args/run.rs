@@ -86,6 +86,10 @@ pub struct RunArgs {
     #[arg(long, short = 'M', help_heading = "Statements", value_parser = choice::<QueryMode>())]
     pub protocol: Option<QueryMode>,
 
+    /// Do not ask for the row description with each execution, as libpq always does
+    #[arg(long, help_heading = "Statements")]
+    pub no_describe: bool,
+
     /// A new connection for each transaction
     #[arg(long, short = 'C', help_heading = "Statements")]
     pub connect_per_transaction: bool,
@@ -146,6 +150,7 @@ impl RunArgs {
         asked.rate_tps = flag("--rate", self.rate);
         asked.arrival = flag("--arrival", self.arrival);
         asked.protocol = flag("--protocol", self.protocol);
+        asked.describe = flag("--no-describe", self.no_describe.then_some(false));
         asked.io = flag("--io", self.io);
         asked.connect_per_transaction = flag(
             "--connect-per-transaction",

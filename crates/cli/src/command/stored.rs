@@ -6,7 +6,8 @@ use super::{output, server};
 use crate::args::{RunsArgs, ShowArgs};
 use crate::exit::{Exit, Failure};
 use prony_report::history::{self, Row};
-use prony_report::{csv, json, terminal};
+use prony_report::terminal::{self, Stored};
+use prony_report::{csv, json};
 use prony_store::{Filter, RunStore, Severity, State, StoreError, Summary};
 
 /// Lists the stored runs.
@@ -72,12 +73,20 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         } else if format.percentiles {
             csv::percentiles(out, &run)
         } else {
-            terminal::write(
-                out,
-                style,
-                &run,
-                Some(&store.folder().display().to_string()),
-            )
+            let folder = store.folder().display().to_string();
+            // A file that was named as such may be anywhere.
+            let stored = if args.run.contains('/') {
+                Stored {
+                    place: &args.run,
+                    name: &args.run,
+                }
+            } else {
+                Stored {
+                    place: &folder,
+                    name: &run.id,
+                }
+            };
+            terminal::write(out, style, &run, Some(stored))
         }
     })?;
     Ok(Exit::Fine)

@@ -14,7 +14,8 @@ use crate::signals::Signals;
 use place::Place;
 use prony_drive::{ConnectError, Driven, Job};
 use prony_plan::Plan;
-use prony_report::{Goal, Live, Style, json, terminal};
+use prony_report::terminal::{self, Stored};
+use prony_report::{Goal, Live, Style, json};
 use prony_server::control::Cause;
 use prony_server::{Control, Facts};
 use prony_store::{Run, RunStore, RunWriter, State};
@@ -135,7 +136,11 @@ fn finish(
         if order.json {
             json::write(out, &run)
         } else {
-            terminal::write(out, style, &run, path.as_deref())
+            let stored = path.as_deref().map(|place| Stored {
+                place,
+                name: &run.id,
+            });
+            terminal::write(out, style, &run, stored)
         }
     })?;
     if let Some(Err(error)) = stored {
