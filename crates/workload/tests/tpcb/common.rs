@@ -78,8 +78,15 @@ pub fn own_server() -> Server {
 
 /// Runs the system's pgbench on a database, which must succeed.
 pub fn pgbench(base: &Base, arguments: &[&str]) {
-    let beside = embedded::find().expect("a PostgreSQL").bin_dir.join("pgbench");
-    let program = if beside.exists() { beside } else { "pgbench".into() };
+    let beside = embedded::find()
+        .expect("a PostgreSQL")
+        .bin_dir
+        .join("pgbench");
+    let program = if beside.exists() {
+        beside
+    } else {
+        "pgbench".into()
+    };
     let output = Command::new(program)
         .args(arguments)
         .arg(&base.url)
