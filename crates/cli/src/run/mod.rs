@@ -13,7 +13,7 @@ use crate::exit::{Exit, Failure};
 use crate::signals::Signals;
 use place::Place;
 use prony_drive::{ConnectError, Driven, Job};
-use prony_plan::Plan;
+use prony_plan::{Plan, ServerPlan};
 use prony_report::terminal::{self, Stored};
 use prony_report::{Goal, Live, Style, json};
 use prony_server::control::Cause;
@@ -45,12 +45,19 @@ pub struct Order {
 pub fn carry_out(order: &Order) -> Result<Exit, Failure> {
     let plan = &order.plan;
     let workload = server::workload(&plan.workload.name)?;
-    let signals = Signals::listen()?;
-    let place = Place::find(plan, order.download)?;
-    if place.is_embedded() {
-        load::into_embedded(workload, &plan.workload, &place.target, &signals)?;
-    }
+    let (place, early) = match plan.server {
+        ServerPlan::Embedded => {
+            // From here on Ctrl-C has something to clean up.
+            let signals = Signals::listen()?;
+            let place = Place::find(plan, order.download)?;
+            load::into_embedded(workload, &plan.workload, &place.target, &signals)?;
+            (place, Some(signals))
+        }
+        ServerPlan::Url(_) => (Place::find(plan, order.download)?, None),
+    };
     let (loaded, facts, reached) = look(workload, plan, &place)?;
+    // Until now a Ctrl-C ended the process by itself, also while a server kept it waiting.
+    let signals = early.map_or_else(Signals::listen, Ok)?;
     let seed = plan.drive.seed.unwrap_or_else(chosen_seed);
     let mut run = document::begin(order, workload, &loaded, &place, &facts, &reached, seed);
     let writer = begin_to_store(order, &mut run)?;
