@@ -63,6 +63,18 @@ def in_turn(tools, pairs, measure):
     return found
 
 
+def row_of(case, make_row, tools, asked, measure, raw):
+    """One case's row. A case that cannot be measured must not cost the others their figures."""
+    try:
+        found = in_turn(tools, asked.pairs, measure)
+    except Trouble as problem:
+        say(f"{case.id}: {problem}")
+        raw[case.id] = {"failed": str(problem)}
+        return [case.title, "could not be measured"] + [""] * 7
+    raw[case.id] = found
+    return make_row(case, found["prony"], found["pgbench"])
+
+
 def compare_loads(chosen, tools, server, asked, raw):
     """Rows of the table of loads."""
     rows = []
@@ -78,9 +90,7 @@ def compare_loads(chosen, tools, server, asked, raw):
             say(f"  {tool.name:8} {result.wall_s:6.2f} s, client CPU {result.cpu_s:5.2f} s")
             return result
 
-        found = in_turn(tools, asked.pairs, measure)
-        raw[case.id] = found
-        rows.append(figures.load_row(case, found["prony"], found["pgbench"]))
+        rows.append(row_of(case, figures.load_row, tools, asked, measure, raw))
     server.sql("drop database if exists load_one")
     return rows
 
@@ -104,9 +114,7 @@ def compare_runs(chosen, tools, server, asked, raw):
             say(f"  {tool.name:8} {result.tps:9,.0f} TPS, {result.cpu_us_per_transaction:6.2f} µs CPU")
             return result
 
-        found = in_turn(tools, asked.pairs, measure)
-        raw[case.id] = found
-        rows.append(figures.run_row(case, found["prony"], found["pgbench"]))
+        rows.append(row_of(case, figures.run_row, tools, asked, measure, raw))
     return rows
 
 
@@ -119,7 +127,15 @@ def compare_memory(tools, asked, raw):
         for count in (clients, 2 * clients):
             say(f"memory: {tool.name}, {count} clients")
             case = cases.Case("memory", "", "select-only", count, "unix", None, None, None)
-            peaks.append(tool.run(case, asked.seconds, DATABASE, watch_memory=True).peak_bytes)
+            try:
+                peaks.append(tool.run(case, asked.seconds, DATABASE, watch_memory=True).peak_bytes)
+            except Trouble as problem:
+                say(f"memory: {problem}")
+                raw[f"memory {tool.name}"] = {"failed": str(problem)}
+                break
+        if len(peaks) < 2:
+            rows.append([tool.name, "could not be measured"] + [""] * 5)
+            continue
         raw[f"memory {tool.name}"] = peaks
         most = cases.MEMORY_MOST_BYTES if tool.name == "prony" else None
         rows.append(figures.memory_row(tool.name, *peaks, clients, most))
@@ -182,7 +198,7 @@ def warm(server):
 
 
 def measure_all(asked, bin_dir):
-    """Starts the server, measures, prints. Returns the server's directory, which is gone then."""
+    """Starts the server, measures, prints; all that could be. Returns the server's directory, which is gone then."""
     raw = {}
     settings = {
         "cluster_name": "prony-versus",
@@ -213,6 +229,9 @@ def measure_all(asked, bin_dir):
     print(text)
     if asked.raw:
         pathlib.Path(asked.raw).write_text(json.dumps(raw, default=vars, indent=1))
+    failed = [name for name, found in raw.items() if isinstance(found, dict) and "failed" in found]
+    if failed:
+        raise Trouble(f"could not be measured, see above: {', '.join(failed)}")
     return server.directory
 
 

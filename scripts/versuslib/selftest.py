@@ -159,11 +159,32 @@ def whole_pass(bin_dir, measure_all, arguments):
     assert not directory.exists(), directory
 
 
+def a_failure_is_told(bin_dir, measure_all, arguments):
+    """A prony that fails costs its row, not the report, and the status says so."""
+    with tempfile.TemporaryDirectory() as folder:
+        fake = pathlib.Path(folder) / "prony"
+        fake.write_text("#!/bin/sh\ntest $1 = --version && echo prony 0 && exit\necho broken >&2; exit 3\n")
+        fake.chmod(0o755)
+        few = ["--pairs", "1", "--seconds", "1", "--scale", "1", "--cases", "load,memory"]
+        asked = arguments([*few, "--memory-clients", "1", "--shared-buffers", "32MB", "--prony", str(fake)])
+        out = io.StringIO()
+        told = ""
+        with contextlib.redirect_stdout(out):
+            try:
+                measure_all(asked, bin_dir)
+            except Trouble as problem:
+                told = str(problem)
+    assert "load, memory prony" in told, told
+    assert "| load, --jobs 1 | could not be measured |" in out.getvalue(), out.getvalue()
+    assert "| prony | could not be measured |" in out.getvalue(), out.getvalue()
+
+
 def run(bin_dir, measure_all, arguments):
     """Returns the exit status."""
     for test in (arithmetic, reading, accounting, order):
         test()
         print(f"versus self-test: {test.__name__} ok")
-    whole_pass(bin_dir, measure_all, arguments)
-    print("versus self-test: whole_pass ok")
+    for test in (whole_pass, a_failure_is_told):
+        test(bin_dir, measure_all, arguments)
+        print(f"versus self-test: {test.__name__} ok")
     return 0

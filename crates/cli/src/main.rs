@@ -6,6 +6,7 @@
 mod args;
 mod command;
 mod exit;
+mod run;
 mod secrets;
 mod signals;
 mod title;

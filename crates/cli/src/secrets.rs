@@ -16,7 +16,11 @@ pub fn places(argument: &[u8]) -> Vec<Range<usize>> {
     while let Some(at) = find(&argument[from..], b"password") {
         let after_key = from + at + b"password".len();
         let (start, end) = value(argument, after_key);
-        if start < end && found.last().is_none_or(|last: &Range<usize>| last.end <= start) {
+        if start < end
+            && found
+                .last()
+                .is_none_or(|last: &Range<usize>| last.end <= start)
+        {
             found.push(start..end);
         }
         from = end.max(after_key);
@@ -60,7 +64,10 @@ fn value(argument: &[u8], after_key: usize) -> (usize, usize) {
         return (after_key, after_key);
     }
     let mut start = skip(equals + 1);
-    let quote = argument.get(start).copied().filter(|b| matches!(b, b'\'' | b'"'));
+    let quote = argument
+        .get(start)
+        .copied()
+        .filter(|b| matches!(b, b'\'' | b'"'));
     if quote.is_some() {
         start += 1;
     }
@@ -79,7 +86,8 @@ fn value(argument: &[u8], after_key: usize) -> (usize, usize) {
 }
 
 fn find(text: &[u8], part: &[u8]) -> Option<usize> {
-    text.windows(part.len()).position(|window| window.eq_ignore_ascii_case(part))
+    text.windows(part.len())
+        .position(|window| window.eq_ignore_ascii_case(part))
 }
 
 #[cfg(test)]
@@ -90,14 +98,29 @@ mod tests {
     fn every_way_to_write_a_password_is_found() {
         let cases = [
             ("postgres://u:geheim@h/d", "postgres://u:***@h/d"),
-            ("--url=postgresql://u:geheim@h:1,i:2/d?x=1", "--url=postgresql://u:***@h:1,i:2/d?x=1"),
+            (
+                "--url=postgresql://u:geheim@h:1,i:2/d?x=1",
+                "--url=postgresql://u:***@h:1,i:2/d?x=1",
+            ),
             ("postgres://u:ge/h@eim@h/d", "postgres://u:***@h/d"),
-            ("postgres:///d?user=u&password=geheim&x=1", "postgres:///d?user=u&password=***&x=1"),
-            ("host=h password=geheim user=u", "host=h password=*** user=u"),
-            ("host=h password = 'ge \\'heim' user=u", "host=h password = '***' user=u"),
+            (
+                "postgres:///d?user=u&password=geheim&x=1",
+                "postgres:///d?user=u&password=***&x=1",
+            ),
+            (
+                "host=h password=geheim user=u",
+                "host=h password=*** user=u",
+            ),
+            (
+                "host=h password = 'ge \\'heim' user=u",
+                "host=h password = '***' user=u",
+            ),
             ("password=a sslpassword=b", "password=*** sslpassword=***"),
             ("PASSWORD=geheim", "PASSWORD=***"),
-            ("postgres://u:a@h/d?password=b", "postgres://u:***@h/d?password=***"),
+            (
+                "postgres://u:a@h/d?password=b",
+                "postgres://u:***@h/d?password=***",
+            ),
         ];
         for (argument, shown) in cases {
             assert_eq!(without(argument), shown);

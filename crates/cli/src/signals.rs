@@ -24,16 +24,12 @@ impl Signals {
         for (signal, exit) in [(SIGINT, Exit::Interrupted), (SIGTERM, Exit::Terminated)] {
             // In this order: the first signal finds the flag unset and sets it, the second one
             // finds it set and exits.
-            flag::register_conditional_shutdown(
-                signal,
-                exit as i32,
-                Arc::clone(&signals.asked),
-            )
-            .and_then(|_| {
-                flag::register_usize(signal, Arc::clone(&signals.signal), signal as usize)
-            })
-            .and_then(|_| flag::register(signal, Arc::clone(&signals.asked)))
-            .context("cannot listen for signals")?;
+            flag::register_conditional_shutdown(signal, exit as i32, Arc::clone(&signals.asked))
+                .and_then(|_| {
+                    flag::register_usize(signal, Arc::clone(&signals.signal), signal as usize)
+                })
+                .and_then(|_| flag::register(signal, Arc::clone(&signals.asked)))
+                .context("cannot listen for signals")?;
         }
         Ok(signals)
     }

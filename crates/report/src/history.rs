@@ -17,8 +17,6 @@ pub struct Row {
     pub started: String,
     /// `complete`, `partial` or `running`.
     pub state: String,
-    /// Workload.
-    pub workload: String,
     /// Scale factor.
     pub scale: u64,
     /// Clients.

@@ -140,16 +140,19 @@ impl<W: Write> Live<W> {
             _ => String::new(),
         };
         let figures = format!(
-            "{} transactions/s   p50 {}   p99 {}   {} failed   {} of {} connections",
+            "{} transactions/s   p50 {}   p99 {}   {} failed",
             units::rate(tps),
             optional(second.p50_ns),
             optional(second.p99_ns),
             units::count(self.failed),
-            second.connections,
-            self.goal.clients,
         );
         let recent = &self.tps[self.tps.len().saturating_sub(width - 4)..];
-        let place = cut(&format!("  {bar} {place}"), width - 1);
+        let place = format!(
+            "  {bar} {place}   {} of {} connections",
+            units::count(u64::from(second.connections)),
+            units::count(u64::from(self.goal.clients)),
+        );
+        let place = cut(&place, width - 1);
         vec![
             cut(&self.goal.title, width - 1),
             if warming {

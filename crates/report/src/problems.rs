@@ -28,7 +28,7 @@ pub fn one(out: &mut dyn Write, style: &Style, problem: &Problem) -> io::Result<
         lines.next().unwrap_or_default()
     )?;
     for line in lines {
-        writeln!(out, "  {line}")?;
+        writeln!(out, "  {}", line.trim_start())?;
     }
     details(out, style, problem)
 }

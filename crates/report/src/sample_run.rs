@@ -93,7 +93,7 @@ pub fn closed() -> Run {
         },
         workload: Workload {
             name: "tpcb".into(),
-            title: "bank accounts: three updates, a read and an insert".into(),
+            title: "bank accounts: update an account, its teller and its branch, add to the history (7 statements)".into(),
             scale: 100,
             kinds: vec!["tpcb".into()],
             statements: vec!["SELECT 1".into()],

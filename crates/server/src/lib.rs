@@ -6,11 +6,13 @@
 pub mod control;
 pub mod embedded;
 pub mod error;
+pub mod observe;
 pub mod postgres;
 pub mod target;
 
 pub use control::{Control, CopyIn};
 pub use error::Error;
+pub use observe::{Facts, observe};
 pub use postgres::{Environment, redact, resolve};
 pub use target::{
     Address, AuthMethod, ChannelBinding, Endpoint, RequireAuth, SessionAttrs, SslMode, Target,

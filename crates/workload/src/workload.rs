@@ -76,6 +76,12 @@ pub struct LoadRequest<'a> {
     pub seed: u64,
 }
 
+impl LoadRequest<'_> {
+    /// Jobs where the user names none. One connection can freeze the rows as it copies them, and
+    /// fails as a whole or not at all; more pay only where the server has idle cores.
+    pub const DEFAULT_JOBS: u32 = 1;
+}
+
 /// A workload ready to run.
 pub struct Loaded {
     /// The program of its virtual users.

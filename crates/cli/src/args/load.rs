@@ -8,8 +8,8 @@ use clap::Args;
 /// Arguments of `prony load`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Tables of this workload that are there already are dropped first. A load that was broken off leaves
-half-filled tables: load again, or drop them with `prony clean`.
+Tables of this workload that are there already are dropped first. A load that fails or is broken off
+(Ctrl-C) says what it leaves behind; start it again, or drop the rest with `prony clean`.
 
 Examples:
   prony load tpcb --url postgres://bench@db1/bench --scale 100

@@ -34,7 +34,6 @@ The result goes to stdout, everything else to stderr.";
     name = "prony",
     version,
     max_term_width = 100,
-    disable_help_subcommand = true,
     arg_required_else_help = true,
     about = "Puts a database under a known load and says what it delivers",
     long_about = "Puts a database under a known load and says what it delivers, whether the figure \
@@ -95,7 +94,12 @@ pub enum PlanCommand {
 pub struct ServerArgs {
     /// Connection URI or conninfo string, as libpq reads it; what it leaves out comes from PGHOST,
     /// PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSERVICE, PGSSLMODE, the password file...
-    #[arg(long, value_name = "URL", help_heading = "Server", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "URL",
+        help_heading = "Server",
+        hide_default_value = true
+    )]
     pub url: Option<String>,
 }
 

@@ -43,7 +43,7 @@ pub struct RunArgs {
     #[arg(long, short = 's', value_name = "N", help_heading = "Load")]
     pub scale: Option<u64>,
 
-    /// Virtual users, each with a connection of its own [default: 1]
+    /// Virtual users, each with a connection of its own [default: 8]
     #[arg(long, short = 'c', value_name = "N", help_heading = "Load")]
     pub clients: Option<u64>,
 
@@ -55,30 +55,40 @@ pub struct RunArgs {
     #[arg(long, short = 'R', value_name = "TPS", help_heading = "Load")]
     pub rate: Option<f64>,
 
-    /// Gaps between starts with --rate: those of independent users, or all the same
+    /// Gaps between starts with --rate: those of independent users, or all the same [default: poisson]
     #[arg(long, help_heading = "Load", value_parser = choice::<Arrival>())]
     pub arrival: Option<Arrival>,
 
-    /// Measure for so long
+    /// Measure for so long [default: 60s]
     #[arg(long, short = 'T', value_name = "TIME", help_heading = "Time",
           value_parser = parse_duration)]
     pub duration: Option<Duration>,
 
     /// Measure so many transactions of each client, in place of a time
-    #[arg(long, short = 't', value_name = "N", help_heading = "Time", conflicts_with = "duration")]
+    #[arg(
+        long,
+        short = 't',
+        value_name = "N",
+        help_heading = "Time",
+        conflicts_with = "duration"
+    )]
     pub transactions: Option<u64>,
 
-    /// Drive for so long before, and keep its figures apart
+    /// Drive for so long before, and keep its figures apart [default: 0s]
     #[arg(long, value_name = "TIME", help_heading = "Time", value_parser = parse_duration)]
     pub warmup: Option<Duration>,
 
-    /// How long transactions in flight at the end may take before they are cut off
+    /// How long transactions in flight at the end may take before they are cut off [default: 5s]
     #[arg(long, value_name = "TIME", help_heading = "Time", value_parser = parse_duration)]
     pub grace: Option<Duration>,
 
-    /// How statements are sent
+    /// How statements are sent [default: prepared]
     #[arg(long, short = 'M', help_heading = "Statements", value_parser = choice::<QueryMode>())]
     pub protocol: Option<QueryMode>,
+
+    /// Do not ask for the row description with each execution, as libpq always does
+    #[arg(long, help_heading = "Statements")]
+    pub no_describe: bool,
 
     /// A new connection for each transaction
     #[arg(long, short = 'C', help_heading = "Statements")]
@@ -89,7 +99,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", help_heading = "Client")]
     pub tcp_sample: Option<u64>,
 
-    /// I/O engine: io_uring, epoll, or whichever a probe finds usable
+    /// I/O engine: io_uring, epoll, or whichever a probe finds usable [default: auto]
     #[arg(long, help_heading = "Client", value_parser = choice::<IoEngine>())]
     pub io: Option<IoEngine>,
 
@@ -140,11 +150,12 @@ impl RunArgs {
         asked.rate_tps = flag("--rate", self.rate);
         asked.arrival = flag("--arrival", self.arrival);
         asked.protocol = flag("--protocol", self.protocol);
+        asked.describe = flag("--no-describe", self.no_describe.then_some(false));
         asked.io = flag("--io", self.io);
         asked.connect_per_transaction = flag(
-                "--connect-per-transaction",
-                given(self.connect_per_transaction),
-            );
+            "--connect-per-transaction",
+            given(self.connect_per_transaction),
+        );
         asked.tcp_sample = flag("--tcp-sample", self.tcp_sample);
         asked.seed = flag("--seed", self.seed);
         asked.pin = flag("--pin", given(self.pin));
@@ -158,4 +169,46 @@ fn choice<T: Choice + Send + Sync>() -> impl TypedValueParser<Value = T> {
         // The parser lets only known names through.
         T::from_name(&name).unwrap_or(T::ALL[0].1)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+    use prony_plan::{Pace, Stop, format_duration};
+
+    /// The plan fills in the defaults; the help must name the same.
+    #[test]
+    fn the_help_names_the_defaults_of_the_plan() {
+        let mut asked = Asked::default();
+        asked.workload = flag("WORKLOAD", Some("tpcb".to_owned()));
+        let drive = asked.clone().check().unwrap().drive;
+        asked.rate_tps = flag("--rate", Some(5.0));
+        let Pace::Rate { arrival, .. } = asked.check().unwrap().drive.pace else {
+            panic!("a rate was asked for");
+        };
+        let Stop::After(duration) = drive.stop else {
+            panic!("a run ends by time");
+        };
+        let command = crate::args::Cli::command();
+        let run = command.find_subcommand("run").unwrap();
+        for (name, default) in [
+            ("clients", drive.clients.to_string()),
+            ("threads", drive.threads.to_string()),
+            ("arrival", arrival.name().to_owned()),
+            ("duration", format_duration(duration)),
+            ("warmup", format_duration(drive.warmup)),
+            ("grace", format_duration(drive.grace)),
+            ("protocol", drive.protocol.name().to_owned()),
+            ("io", drive.io.name().to_owned()),
+        ] {
+            let mut arguments = run.get_arguments();
+            let argument = arguments
+                .find(|argument| argument.get_id() == name)
+                .unwrap();
+            let help = argument.get_help().unwrap().to_string();
+            let named = format!("[default: {default}]");
+            assert!(help.ends_with(&named), "--{name}: {help}: {named}");
+        }
+    }
 }

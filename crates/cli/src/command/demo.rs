@@ -3,9 +3,11 @@
 //! In: nothing but this machine. Out: what `prony run` prints. Must never: do what `prony run`
 //! cannot; the same is said on stderr as a command.
 
-use super::{output, plan, run};
+use super::run::asked_document;
+use super::{output, plan};
 use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
+use crate::run::{Order, carry_out};
 use prony_plan::{Asked, flag};
 use std::ffi::OsString;
 use std::time::Duration;
@@ -32,8 +34,8 @@ pub fn demo(args: &DemoArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         prony_plan::format_duration(args.duration),
     ));
     let plan = plan::checked(asked.clone(), "the demo")?;
-    run::carry_out(&run::Order {
-        asked: run::asked_document(&asked, &plan, arguments),
+    carry_out(&Order {
+        asked: asked_document(&asked, &plan, arguments),
         plan,
         download: args.download,
         json: args.json,

@@ -24,6 +24,8 @@ pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
     let plan = super::plan::checked(asked, "the command line")?;
     let workload = server::workload(&plan.workload.name)?;
     let target = server::target(args.server.url.as_deref())?;
+    // A server that cannot be reached is no failed load: nothing was begun.
+    drop(server::connect(&target)?);
     let signals = Signals::listen()?;
     let request = LoadRequest {
         target: &target,
@@ -85,12 +87,11 @@ fn summary(workload: &dyn Workload, report: &LoadReport) -> String {
         format!(", {} rows/s while sending", units::rate(rate))
     });
     format!(
-        "Loaded {}, scale {}: {} in {}{rate} ({}; {}; {})",
+        "Loaded {}, scale {}: {} in {}{rate} ({}; {})",
         workload.data(),
         report.scale,
         units::counted(report.rows, "row", "rows"),
         units::seconds(report.seconds),
-        units::counted(u64::from(report.jobs), "connection", "connections"),
         phases.join(", "),
         report.method,
     )
@@ -107,14 +108,10 @@ impl Progress for View {
             Phase::Statistics => "collecting statistics",
             Phase::Keys => "building primary keys",
         };
-        let what = match (step.phase, step.table) {
-            (Phase::Rows, _) | (_, "") => words.to_owned(),
-            (_, table) => format!("{words}, {table}"),
-        };
         // Only rows are counted; of the other phases the time is known.
         let counted = step.phase == Phase::Rows;
         let amount = Amount {
-            step: what,
+            step: words.to_owned(),
             done: step.rows_done,
             total: if counted { step.rows_total } else { 0 },
             at_s: step.elapsed.as_secs_f64(),

@@ -4,12 +4,12 @@
 //! anything that another room can decide.
 
 mod demo;
-mod embedded;
-mod load;
-mod output;
+pub mod embedded;
+pub mod load;
+pub mod output;
 mod plan;
 mod run;
-mod server;
+pub mod server;
 mod stored;
 mod tables;
 mod workloads;

@@ -7,9 +7,7 @@ use prony_report::{Style, until_pipe_closes};
 use std::io::{self, BufWriter, Write};
 
 /// Writes to stdout, buffered. A reader that has gone away (`| head`) ends the output quietly.
-pub fn show(
-    view: impl FnOnce(&mut dyn Write, &Style) -> io::Result<()>,
-) -> Result<(), Failure> {
+pub fn show(view: impl FnOnce(&mut dyn Write, &Style) -> io::Result<()>) -> Result<(), Failure> {
     let stdout = io::stdout();
     let style = Style::of(&stdout);
     let mut out = BufWriter::new(stdout.lock());

@@ -2,10 +2,10 @@
 //!
 //! In: a plan file. Out: every mistake in it, or that there is none. Must never: ask a server.
 
-use super::output;
+use super::{output, server};
 use crate::args::PlanCommand;
 use crate::exit::{Exit, Failure};
-use prony_plan::{Asked, Plan, Problems};
+use prony_plan::{Asked, Place, Plan, Problems, WorkloadPlan};
 use prony_report::Problem;
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use std::path::Path;
 pub fn obey(command: PlanCommand) -> Result<Exit, Failure> {
     match command {
         PlanCommand::Check { file } => {
-            let (asked, _) = read(&file)?;
+            let asked = read(&file)?;
             let plan = checked(asked, &file.display().to_string())?;
             output::show(|out, _| {
                 writeln!(out, "{}: the plan is fine", file.display())?;
@@ -28,30 +28,25 @@ pub fn obey(command: PlanCommand) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// Reads a plan file: what it asks, and its text.
-pub fn read(file: &Path) -> Result<(Asked, String), Failure> {
+/// Reads a plan file.
+pub fn read(file: &Path) -> Result<Asked, Failure> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| {
         let hint = "a plan is a TOML file; `prony plan schema` describes it";
         Failure::new(Exit::Usage, format!("cannot read the plan: {error}"), hint).at(&name)
     })?;
-    let asked = Asked::from_toml(&name, &text).map_err(|problems| failure(&name, problems))?;
-    Ok((asked, text))
+    Asked::from_toml(&name, &text).map_err(|problems| failure(&name, problems))
 }
 
-/// Checks what is asked, the workload's part included. `of` is what has the problems.
+/// Checks what is asked, the workload's name and options included. `of` is what has the problems.
 pub fn checked(asked: Asked, of: &str) -> Result<Plan, Failure> {
-    let plan = asked.check().map_err(|problems| failure(of, problems))?;
-    let workload = super::server::workload(&plan.workload.name)?;
-    let problems: Vec<Problem> = prony_workload::option_problems(workload, &plan.workload)
-        .into_iter()
-        .map(|what| Problem {
-            what,
-            ..Problem::default()
-        })
-        .collect();
-    if problems.is_empty() {
-        return Ok(plan);
+    let mut problems = workload_problems(&asked);
+    match asked.check() {
+        Ok(plan) if problems.is_empty() => return Ok(plan),
+        Ok(_) => {}
+        Err(found) => problems
+            .splice(0..0, found.0.into_iter().map(problem))
+            .for_each(drop),
     }
     Err(Failure {
         exit: Exit::Usage,
@@ -60,19 +55,55 @@ pub fn checked(asked: Asked, of: &str) -> Result<Plan, Failure> {
     })
 }
 
+/// What only the workload room knows to be wrong.
+fn workload_problems(asked: &Asked) -> Vec<Problem> {
+    let Some(name) = &asked.workload else {
+        return Vec::new();
+    };
+    let place = match &name.place {
+        Place::Flag(_) => String::new(),
+        place => format!("{place}: "),
+    };
+    match server::workload(&name.value) {
+        Err(mut failure) => {
+            for problem in &mut failure.problems {
+                problem.what.insert_str(0, &place);
+            }
+            failure.problems
+        }
+        Ok(workload) => {
+            let options = asked.options.iter();
+            let plan = WorkloadPlan {
+                name: name.value.clone(),
+                scale: None,
+                options: options
+                    .map(|(key, placed)| (key.clone(), placed.value.clone()))
+                    .collect(),
+            };
+            prony_workload::option_problems(workload, &plan)
+                .into_iter()
+                .map(|what| Problem {
+                    what: format!("{place}{what}"),
+                    ..Problem::default()
+                })
+                .collect()
+        }
+    }
+}
+
 fn failure(of: &str, problems: Problems) -> Failure {
     Failure {
         exit: Exit::Usage,
         of: of.to_owned(),
-        problems: problems
-            .0
-            .into_iter()
-            .map(|problem| Problem {
-                what: format!("{}: {}", problem.place, problem.message),
-                place: String::new(),
-                hint: problem.hint.unwrap_or_default(),
-            })
-            .collect(),
+        problems: problems.0.into_iter().map(problem).collect(),
+    }
+}
+
+fn problem(found: prony_plan::Problem) -> Problem {
+    Problem {
+        what: format!("{}: {}", found.place, found.message),
+        place: String::new(),
+        hint: found.hint.unwrap_or_default(),
     }
 }
 

@@ -28,7 +28,11 @@ pub fn connect(target: &Target) -> Result<Control, Failure> {
 /// The failure of a workload's load, check, clean or program. `signals` tell which signal stopped
 /// a load.
 pub fn workload_failure(error: &Error, signals: Option<&Signals>) -> Failure {
-    let stopped = || signals.and_then(Signals::asked).map_or(Exit::Interrupted, |(exit, _)| exit);
+    let stopped = || {
+        signals
+            .and_then(Signals::asked)
+            .map_or(Exit::Interrupted, |(exit, _)| exit)
+    };
     let exit = match error {
         Error::UnknownWorkload { .. } | Error::Asked { .. } => Exit::Usage,
         Error::Data { .. } => Exit::Data,
@@ -39,31 +43,44 @@ pub fn workload_failure(error: &Error, signals: Option<&Signals>) -> Failure {
     told(exit, &error.to_string())
 }
 
-/// An error's text as a problem: its first line is what happened, a line that begins with `hint:`
-/// says what to do, the lines between are its place.
+/// An error's text as a problem, whichever way its room writes hints: its first line is what
+/// happened; a line that begins with `hint:` or with a tab (as libpq's do) says what to do, and so
+/// does what follows a semicolon where there is nothing else; the lines between are its place.
 pub fn told(exit: Exit, text: &str) -> Failure {
     let mut lines = text.lines();
-    let what = lines.next().unwrap_or_default().to_owned();
     let mut problem = Problem {
-        what,
+        what: lines.next().unwrap_or_default().to_owned(),
         ..Problem::default()
     };
     for line in lines {
-        match line.trim_start().strip_prefix("hint: ") {
-            Some(hint) => problem.hint = hint.to_owned(),
-            None if problem.hint.is_empty() => {
-                let gap = if problem.place.is_empty() { "" } else { "\n" };
-                problem.place += &format!("{gap}{}", line.trim());
-            }
+        let hint = line
+            .strip_prefix('\t')
+            .or_else(|| line.trim_start().strip_prefix("hint: "));
+        match hint {
+            Some(hint) => add_line(&mut problem.hint, hint),
+            None if problem.hint.is_empty() => add_line(&mut problem.place, line),
             // A hint may go on in further lines.
-            None => problem.hint += &format!("\n{}", line.trim()),
+            None => add_line(&mut problem.hint, line),
         }
+    }
+    if problem.hint.is_empty()
+        && problem.place.is_empty()
+        && let Some((what, hint)) = problem.what.split_once("; ")
+    {
+        (problem.hint, problem.what) = (hint.to_owned(), what.to_owned());
     }
     Failure {
         exit,
         of: String::new(),
         problems: vec![problem],
     }
+}
+
+fn add_line(text: &mut String, line: &str) {
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(line.trim());
 }
 
 #[cfg(test)]
@@ -82,5 +99,19 @@ mod tests {
                 hint: "make room".into(),
             }]
         );
+    }
+
+    #[test]
+    fn hints_are_found_in_every_rooms_way_of_writing_them() {
+        for text in [
+            "no such port; give a number",
+            "no such port\n\tgive a number",
+        ] {
+            let problem = told(Exit::Usage, text).problems.remove(0);
+            assert_eq!(
+                (problem.what.as_str(), problem.hint.as_str()),
+                ("no such port", "give a number")
+            );
+        }
     }
 }

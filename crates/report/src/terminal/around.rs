@@ -2,7 +2,7 @@
 //!
 //! In: a Run. Out: short paragraphs and tables. Must never: hide an error or a finding.
 
-use super::{engine, heading, paragraph};
+use super::{Stored, engine, heading, paragraph};
 use crate::style::Style;
 use crate::table::Table;
 use crate::text::{cut, plain, wrap};
@@ -269,12 +269,12 @@ fn settings(run: &Run) -> String {
 }
 
 /// Where it is stored and how to see it again.
-pub fn place(out: &mut dyn Write, run: &Run, stored: Option<&str>) -> io::Result<()> {
+pub fn place(out: &mut dyn Write, stored: Option<Stored<'_>>) -> io::Result<()> {
     writeln!(out)?;
     match stored {
-        Some(place) => {
-            writeln!(out, "Stored in {}", plain(place))?;
-            writeln!(out, "Show it again with: prony show {}", plain(&run.id))
+        Some(stored) => {
+            writeln!(out, "Stored in {}", plain(stored.place))?;
+            writeln!(out, "Show it again with: prony show {}", plain(stored.name))
         }
         None => writeln!(out, "Not stored."),
     }

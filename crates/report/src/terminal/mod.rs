@@ -13,12 +13,21 @@ use crate::units;
 use prony_store::{Run, Severity, State};
 use std::io::{self, Write};
 
+/// Where a document is.
+#[derive(Clone, Copy, Debug)]
+pub struct Stored<'a> {
+    /// The file or folder, for a person.
+    pub place: &'a str,
+    /// What `prony show` takes to show it again.
+    pub name: &'a str,
+}
+
 /// Writes the result. `stored` says where the document is, if it is stored.
 pub fn write(
     out: &mut dyn Write,
     style: &Style,
     run: &Run,
-    stored: Option<&str>,
+    stored: Option<Stored<'_>>,
 ) -> io::Result<()> {
     title(out, style, run)?;
     headline(out, style, run)?;
@@ -30,7 +39,7 @@ pub fn write(
     around::checks(out, style, run)?;
     around::client(out, style, run)?;
     around::setup(out, style, run)?;
-    around::place(out, run, stored)
+    around::place(out, stored)
 }
 
 fn title(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
@@ -40,12 +49,14 @@ fn title(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
         plain(&workload.name),
         units::count(u64::from(workload.scale)),
         engine(&run.server.engine),
-        plain(&run.server.version),
+        plain(run.server.version.split(" (").next().unwrap_or_default()),
     );
     for line in wrap(&what, style.width) {
         writeln!(out, "{}", style.bold(&line))?;
     }
-    writeln!(out, "{}", style.dim(&plain(&workload.title)))?;
+    for line in wrap(&plain(&workload.title), style.width) {
+        writeln!(out, "{}", style.dim(&line))?;
+    }
     let why = run.ended_because.as_deref().unwrap_or("no reason recorded");
     let early = match run.state {
         State::Complete => return Ok(()),

@@ -1,12 +1,16 @@
 //! What the result must say, and must not.
 
-use super::write;
+use super::{Stored, write};
 use crate::sample_run;
 use crate::style::Style;
 use prony_store::{Run, Severity, State};
 
 fn text(run: &Run, stored: Option<&str>) -> String {
     let mut out = Vec::new();
+    let stored = stored.map(|place| Stored {
+        place,
+        name: &run.id,
+    });
     write(&mut out, &Style::plain(), run, stored).unwrap();
     String::from_utf8(out).unwrap()
 }

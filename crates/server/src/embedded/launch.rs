@@ -3,6 +3,7 @@
 //! In: a private directory and options. Out: a postmaster that is ready, or the reason from its log;
 //! and its end. Must never: signal a process that it did not start.
 
+use super::directory::random_hex;
 use super::server::{Server, State};
 use super::{Error, Options, process};
 use std::fs::{self, OpenOptions};
@@ -206,7 +207,17 @@ pub(super) fn thaw(state: &mut State) {
 }
 
 /// A port that was free a moment ago.
+///
+/// From below the range that systems take for outgoing connections (Linux: from 32768): there, one
+/// of the thousands that a load makes could sit on the port when a killed server wants it back.
 pub(super) fn free_port() -> io::Result<u16> {
+    for _ in 0..100 {
+        let random = u16::from_str_radix(&random_hex(2)?, 16).map_err(io::Error::other)?;
+        let port = 15_000 + random % 16_384;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return Ok(port);
+        }
+    }
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 

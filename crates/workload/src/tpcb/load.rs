@@ -14,7 +14,6 @@ use super::catalog::{self, Found};
 use super::remains::{Remains, explain};
 use super::rows::Rows;
 use super::schema::{DROP, MAX_SCALE, Table};
-use crate::copy::{HEADER, TRAILER};
 use crate::progress::Meter;
 use crate::stop::{self, Watch};
 use crate::{Error, LoadReport, LoadRequest, Phase, Progress, sql};
@@ -71,9 +70,9 @@ pub fn load(
         seconds,
         tables,
         method: if request.jobs == 1 {
-            "one transaction, binary COPY with FREEZE".to_owned()
+            "one transaction, COPY with FREEZE".to_owned()
         } else {
-            format!("{} connections, binary COPY, then VACUUM", request.jobs)
+            format!("{} connections, COPY, then VACUUM", request.jobs)
         },
     })
 }
@@ -272,15 +271,11 @@ impl Job<'_> {
         let failed = |source| sql::server(&doing, source);
         self.meter.enter(Phase::Rows, table.name());
         self.go_on()?;
-        let freeze = if freeze { ", freeze on" } else { "" };
-        let statement = format!(
-            "copy {} from stdin with (format binary{freeze})",
-            table.name()
-        );
+        let freeze = if freeze { " with (freeze on)" } else { "" };
+        let statement = format!("copy {} from stdin{freeze}", table.name());
         let mut copy = control.copy_in(&statement).map_err(failed)?;
         let expected = range.end - range.start;
-        let mut rows = Rows::new(table, self.scale, range.start, range.end);
-        copy.buffer().extend_from_slice(HEADER);
+        let mut rows = Rows::new(table, range.start, range.end);
         while !rows.is_done() {
             let buffer = copy.buffer();
             let before = buffer.len();
@@ -290,7 +285,6 @@ impl Job<'_> {
             // Given up, the copy is aborted by its drop.
             self.go_on()?;
         }
-        copy.buffer().extend_from_slice(TRAILER);
         let stored = copy.finish().map_err(failed)?;
         if stored != expected {
             return Err(Error::Data {

@@ -1,67 +1,50 @@
-//! The rows of pgbench's tables, as binary COPY tuples.
+//! The rows of pgbench's tables, as COPY text.
 //!
 //! In: a table and a range of row numbers. Out: bytes. Must never: depend on anything but the row
 //! number (no row of these tables is random), so that any split over loaders gives the same data.
 
-use super::schema::{ACCOUNTS_PER_BRANCH, BIGINT_FROM_SCALE, TELLERS_PER_BRANCH, Table};
-use crate::copy::{BigintHole, IntHole, Template};
+use super::schema::{ACCOUNTS_PER_BRANCH, TELLERS_PER_BRANCH, Table};
+use crate::copy::CountingRow;
 
 /// Writes the rows of one table.
 pub struct Rows {
-    template: Template,
-    key: Key,
-    branch: Option<IntHole>,
-    /// How many rows in sequence belong to one branch.
-    rows_per_branch: u64,
+    table: Table,
+    row: CountingRow,
     next: u64,
     end: u64,
-    /// Branch of the row that `next` stands for, and how many rows of it are left: a division a
-    /// row is saved.
-    branch_id: i32,
-    left_in_branch: u64,
-}
-
-enum Key {
-    Int(IntHole),
-    Bigint(BigintHole),
+    /// Row number at which the next branch begins: a division a row is saved.
+    branch_end: u64,
 }
 
 impl Rows {
     /// The rows `first..end` of a table, numbered from 0; row r has the key r + 1.
-    pub fn new(table: Table, scale: u32, first: u64, end: u64) -> Self {
-        let mut template = Template::new(table.columns().len() as i16);
-        let key = if table == Table::Accounts && scale >= BIGINT_FROM_SCALE {
-            Key::Bigint(template.bigint(0))
-        } else {
-            Key::Int(template.int(0))
-        };
-        let (branch, rows_per_branch) = match table {
-            Table::Branches => (None, 1),
-            Table::Tellers => (Some(template.int(0)), TELLERS_PER_BRANCH),
-            Table::Accounts => (Some(template.int(0)), ACCOUNTS_PER_BRANCH),
-            Table::History => (None, 1),
-        };
-        template.int(0); // balance
-        // pgbench leaves the small tables' filler NULL and gives accounts an empty one, which the
-        // server pads to 84 blanks: that is what makes an account about 100 bytes.
-        match table {
-            Table::Accounts => template.empty_text(),
-            _ => template.null(),
-        }
-        let branch_id = i32::try_from(first / rows_per_branch + 1).unwrap_or(i32::MAX);
-        if let Some(hole) = branch {
-            template.set_int(hole, branch_id);
-        }
-        Rows {
-            template,
-            key,
-            branch,
-            rows_per_branch,
+    pub fn new(table: Table, first: u64, end: u64) -> Self {
+        let mut rows = Rows {
+            table,
+            row: CountingRow::new(first + 1),
             next: first,
             end,
-            branch_id,
-            left_in_branch: rows_per_branch - first % rows_per_branch,
-        }
+            branch_end: 0,
+        };
+        rows.enter_branch();
+        rows
+    }
+
+    /// Sets what follows the key, for the branch that row `next` belongs to.
+    fn enter_branch(&mut self) {
+        // pgbench leaves the small tables' filler NULL and gives accounts an empty one, which the
+        // server pads to 84 blanks: that is what makes an account about 100 bytes.
+        let (per_branch, filler) = match self.table {
+            Table::Tellers => (TELLERS_PER_BRANCH, "\\N"),
+            Table::Accounts => (ACCOUNTS_PER_BRANCH, ""),
+            Table::Branches | Table::History => {
+                self.branch_end = u64::MAX;
+                return self.row.set_rest("\t0\t\\N\n");
+            }
+        };
+        let branch = self.next / per_branch + 1;
+        self.branch_end = branch * per_branch;
+        self.row.set_rest(&format!("\t{branch}\t0\t{filler}\n"));
     }
 
     /// Whether all rows were written.
@@ -73,19 +56,11 @@ impl Rows {
     pub fn fill(&mut self, out: &mut Vec<u8>, full: usize) -> u64 {
         let first = self.next;
         while self.next < self.end && out.len() < full {
+            out.extend_from_slice(self.row.bytes());
+            self.row.count_up();
             self.next += 1;
-            match self.key {
-                Key::Int(hole) => self.template.set_int(hole, self.next as i32),
-                Key::Bigint(hole) => self.template.set_bigint(hole, self.next as i64),
-            }
-            out.extend_from_slice(self.template.bytes());
-            self.left_in_branch -= 1;
-            if self.left_in_branch == 0 {
-                self.left_in_branch = self.rows_per_branch;
-                self.branch_id = self.branch_id.saturating_add(1);
-                if let Some(hole) = self.branch {
-                    self.template.set_int(hole, self.branch_id);
-                }
+            if self.next == self.branch_end {
+                self.enter_branch();
             }
         }
         self.next - first
@@ -96,74 +71,50 @@ impl Rows {
 mod tests {
     use super::*;
 
-    /// Reads binary COPY tuples back, as the server does: columns of each row, NULL as `None`.
-    fn decode(mut bytes: &[u8]) -> Vec<Vec<Option<Vec<u8>>>> {
-        fn take<'a>(bytes: &mut &'a [u8], count: usize) -> &'a [u8] {
-            let (head, tail) = bytes.split_at(count);
-            *bytes = tail;
-            head
-        }
-        let mut rows = Vec::new();
-        while !bytes.is_empty() {
-            let columns = i16::from_be_bytes(take(&mut bytes, 2).try_into().expect("two bytes"));
-            let row = (0..columns).map(|_| {
-                let length =
-                    i32::from_be_bytes(take(&mut bytes, 4).try_into().expect("four bytes"));
-                let length = usize::try_from(length).ok()?;
-                Some(take(&mut bytes, length).to_vec())
-            });
-            rows.push(row.collect());
-        }
-        rows
-    }
-
-    fn all(table: Table, scale: u32, first: u64, end: u64) -> Vec<u8> {
+    fn all(table: Table, first: u64, end: u64) -> Vec<u8> {
         let mut out = Vec::new();
-        Rows::new(table, scale, first, end).fill(&mut out, usize::MAX);
+        Rows::new(table, first, end).fill(&mut out, usize::MAX);
         out
     }
 
-    fn int(value: i32) -> Option<Vec<u8>> {
-        Some(value.to_be_bytes().to_vec())
+    /// Rows as the server reads them: columns between tabs.
+    fn decode(bytes: &[u8]) -> Vec<Vec<&str>> {
+        let text = std::str::from_utf8(bytes).expect("text");
+        text.lines()
+            .map(|line| line.split('\t').collect())
+            .collect()
     }
 
     #[test]
     fn rows_are_those_of_pgbench() {
-        assert_eq!(
-            decode(&all(Table::Branches, 2, 0, 2))[1],
-            [int(2), int(0), None]
-        );
-        let tellers = decode(&all(Table::Tellers, 2, 0, 20));
-        assert_eq!(tellers[9], [int(10), int(1), int(0), None]);
-        assert_eq!(tellers[10], [int(11), int(2), int(0), None]);
-        let accounts = decode(&all(Table::Accounts, 2, 0, 200_000));
+        assert_eq!(decode(&all(Table::Branches, 0, 2))[1], ["2", "0", "\\N"]);
+        let tellers = all(Table::Tellers, 0, 20);
+        let tellers = decode(&tellers);
+        assert_eq!(tellers[9], ["10", "1", "0", "\\N"]);
+        assert_eq!(tellers[10], ["11", "2", "0", "\\N"]);
+        let accounts = all(Table::Accounts, 0, 200_000);
+        let accounts = decode(&accounts);
         assert_eq!(accounts.len(), 200_000);
-        assert_eq!(accounts[0], [int(1), int(1), int(0), Some(Vec::new())]);
-        assert_eq!(
-            accounts[99_999],
-            [int(100_000), int(1), int(0), Some(Vec::new())]
-        );
-        assert_eq!(
-            accounts[100_000],
-            [int(100_001), int(2), int(0), Some(Vec::new())]
-        );
-        assert!(all(Table::History, 2, 0, Table::History.rows(2)).is_empty());
+        assert_eq!(accounts[0], ["1", "1", "0", ""]);
+        assert_eq!(accounts[99_999], ["100000", "1", "0", ""]);
+        assert_eq!(accounts[100_000], ["100001", "2", "0", ""]);
+        for (row, account) in accounts.iter().enumerate() {
+            assert_eq!(account[0].parse(), Ok(row + 1));
+            assert_eq!(account[1].parse(), Ok(row / 100_000 + 1));
+        }
+        assert!(all(Table::History, 0, Table::History.rows(2)).is_empty());
     }
 
     #[test]
-    fn account_numbers_are_bigint_from_scale_20000() {
-        let last = Table::Accounts.rows(BIGINT_FROM_SCALE);
-        assert_eq!(last, 2_000_000_000);
-        let row = decode(&all(Table::Accounts, BIGINT_FROM_SCALE, last - 1, last)).remove(0);
-        assert_eq!(row[0], Some(2_000_000_000_i64.to_be_bytes().to_vec()));
-        assert_eq!(row[1], int(20_000));
-        let below = decode(&all(Table::Accounts, BIGINT_FROM_SCALE - 1, 0, 1)).remove(0);
-        assert_eq!(below[0], int(1));
+    fn account_numbers_go_beyond_32_bits() {
+        let last = Table::Accounts.rows(50_000);
+        let row = all(Table::Accounts, last - 1, last);
+        assert_eq!(decode(&row), [["5000000000", "50000", "0", ""]]);
     }
 
     #[test]
     fn any_split_gives_the_same_bytes() {
-        let whole = all(Table::Accounts, 3, 0, 300_000);
+        let whole = all(Table::Accounts, 0, 300_000);
         for cuts in [
             vec![1],
             vec![99_999, 100_000, 100_001],
@@ -174,7 +125,7 @@ mod tests {
             bounds.push(300_000);
             let parts: Vec<Vec<u8>> = bounds
                 .windows(2)
-                .map(|pair| all(Table::Accounts, 3, pair[0], pair[1]))
+                .map(|pair| all(Table::Accounts, pair[0], pair[1]))
                 .collect();
             assert!(parts.concat() == whole, "split at {bounds:?}");
         }
@@ -182,18 +133,15 @@ mod tests {
 
     #[test]
     fn buffers_are_filled_and_no_row_is_lost_between_them() {
-        let mut rows = Rows::new(Table::Accounts, 1, 0, 100_000);
+        let mut rows = Rows::new(Table::Accounts, 0, 100_000);
         let (mut joined, mut buffer, mut count) = (Vec::new(), Vec::new(), 0);
-        loop {
+        while !rows.is_done() {
             let filled = rows.fill(&mut buffer, 1000);
-            if filled == 0 {
-                break;
-            }
-            assert!(buffer.len() < 1000 + 64);
+            assert!(filled > 0 && buffer.len() < 1000 + 64);
             count += filled;
             joined.append(&mut buffer);
         }
         assert_eq!(count, 100_000);
-        assert!(joined == all(Table::Accounts, 1, 0, 100_000));
+        assert!(joined == all(Table::Accounts, 0, 100_000));
     }
 }

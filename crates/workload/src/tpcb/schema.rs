@@ -111,3 +111,23 @@ impl Table {
 /// (`pgbench -i --foreign-keys`) may join them.
 pub const DROP: &str = "drop table if exists pgbench_accounts, pgbench_branches, \
      pgbench_history, pgbench_tellers";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn account_numbers_are_bigint_from_scale_20000() {
+        for table in [Table::Accounts, Table::History] {
+            assert!(table.create(BIGINT_FROM_SCALE - 1).contains("aid int"));
+            assert!(table.create(BIGINT_FROM_SCALE).contains("aid bigint"));
+        }
+        assert!(Table::Accounts.rows(BIGINT_FROM_SCALE + 1474 + 1) > i32::MAX as u64);
+        assert!(Table::Tellers.rows(MAX_SCALE) <= i32::MAX as u64);
+    }
+
+    #[test]
+    fn the_drop_names_every_table() {
+        assert!(Table::ALL.iter().all(|table| DROP.contains(table.name())));
+    }
+}

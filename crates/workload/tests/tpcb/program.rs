@@ -3,7 +3,7 @@
 
 use crate::common::{Base, pgbench};
 use prony_server::Control;
-use prony_session::{Ask, Conn, Db, Desk, Ended, Outcome, Sample, UserId};
+use prony_session::{Ask, Conn, Db, Desk, Ended, Outcome, Rules, Sample, UserId};
 use prony_wire::{Exchange, QueryMode};
 use prony_workload::find;
 use std::rc::Rc;
@@ -24,9 +24,10 @@ fn drive(base: &Base, name: &str, seed: u64, transactions: u64) -> Done {
         .program(&mut control, &base.plan(name, None))
         .expect("data is there");
     let conn = Rc::new(Conn::new(Exchange::postgres(QueryMode::Simple, false)));
-    let mut desk = Desk::default();
-    desk.transactions = transactions;
-    let desk = Rc::new(desk);
+    let desk = Rc::new(Desk::new(Rules {
+        transactions,
+        ..Rules::default()
+    }));
     conn.opened();
     let id = UserId {
         client: 0,

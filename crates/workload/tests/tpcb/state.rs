@@ -14,14 +14,13 @@ select c.relname, c.relkind, c.relpersistence, c.reloptions, c.relpages, c.reltu
  (select string_agg(pg_get_constraintdef(k.oid), '; ') from pg_constraint k \
    where k.conrelid = c.oid and k.contype = 'p'), \
  (select count(*) from pg_statistic s where s.starelid = c.oid), \
- c.relkind = 'r' and pg_stat_get_last_analyze_time(c.oid) is null, \
  pg_stat_get_dead_tuples(c.oid) \
 from pg_class c where c.relname like 'pgbench%' order by 1";
 
-/// Pages that the visibility map calls all-visible; for accounts also those all-frozen (pgbench
-/// froze the small tables only from version 17 on).
+/// Pages that the visibility map calls all-visible. (All-frozen is what pgbench makes of accounts
+/// on servers from 14 on, of the small tables from 17 on, and Prony of all.)
 const VISIBLE: &str = "\
-select t, s.all_visible, case when t = 'pgbench_accounts' then s.all_frozen end from (values ('pgbench_branches'), ('pgbench_tellers'), \
+select t, s.all_visible from (values ('pgbench_branches'), ('pgbench_tellers'), \
  ('pgbench_accounts')) v(t), pg_visibility_map_summary(t) s order by 1";
 
 /// Every value of every row, in the order of the table's file.
@@ -80,6 +79,10 @@ fn a_load_leaves_the_database_state_of_pgbench() {
         }
     }
     assert_eq!(dump(&mut ours, VISIBLE), dump(&mut theirs, VISIBLE));
+    let not_frozen = "select all_visible - all_frozen \
+         from pg_visibility_map_summary('pgbench_accounts')";
+    let not_frozen = ours.query_value(not_frozen).expect("reads");
+    assert_eq!(not_frozen.as_deref(), Some("0"));
 }
 
 #[test]
@@ -88,14 +91,10 @@ fn several_jobs_load_the_same_rows() {
     one.load("tpcb", 2, 1).expect("loads");
     let report = three.load("select-only", 2, 3).expect("loads");
     assert_eq!((report.rows, report.jobs), (200_022, 3));
-    assert!(
-        report
-            .tables
-            .iter()
-            .take(3)
-            .all(|table| table.all_visible == Some(1.0)),
-        "{report:?}"
-    );
+    // From PostgreSQL 16 on each loader may leave a few empty pages, which no map marks.
+    let visible = report.tables.iter().filter_map(|t| t.all_visible);
+    assert!(visible.clone().all(|share| share > 0.99), "{report:?}");
+    assert_eq!(visible.count(), 3);
     let (mut one, mut three) = (one.control(), three.control());
     assert_eq!(dump(&mut one, VALUES), dump(&mut three, VALUES));
     let check = find("tpcb")

@@ -186,7 +186,7 @@ fn a_taken_port_is_told_when_asked_for_and_avoided_when_not() {
         }
     });
     outcome.expect("it tries another port");
-    assert_eq!(offers, 2);
+    assert!(offers >= 2, "{offers}");
     assert_ne!(first.port(), second.port());
     assert_eq!(ask(&second, "select 1"), "1");
 }

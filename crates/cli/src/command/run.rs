@@ -1,0 +1,48 @@
+//! `prony run`.
+//!
+//! In: a workload or a plan file, and flags. Out: an order, carried out. Must never: run a plan with
+//! a mistake in it.
+
+use super::plan;
+use crate::args::RunArgs;
+use crate::exit::{Exit, Failure};
+use crate::run::{Order, carry_out};
+use crate::secrets;
+use prony_plan::{Asked, Plan, ServerPlan};
+use serde_json::{Value, json};
+use std::ffi::OsString;
+use std::path::Path;
+
+/// Runs what was asked.
+pub fn run(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
+    let flags = args.asked();
+    let (asked, of) = if args.is_plan() {
+        let file = plan::read(Path::new(&args.what))?;
+        (file.overlay(flags), args.what.as_str())
+    } else {
+        (flags, "the command line")
+    };
+    let plan = plan::checked(asked.clone(), of)?;
+    carry_out(&Order {
+        asked: asked_document(&asked, &plan, arguments),
+        plan,
+        download: args.download,
+        json: args.json,
+        store: !args.no_store,
+        progress: args.progress,
+    })
+}
+
+/// What was asked, for the Run document: each value with its place, and the command line as it was
+/// typed, without passwords.
+pub fn asked_document(asked: &Asked, plan: &Plan, arguments: &[OsString]) -> Value {
+    let server = match &plan.server {
+        ServerPlan::Url(url) => prony_server::redact(url),
+        ServerPlan::Embedded => "embedded".to_owned(),
+    };
+    let typed: Vec<String> = arguments
+        .iter()
+        .map(|argument| secrets::without(&argument.to_string_lossy()))
+        .collect();
+    json!({ "command": typed, "given": asked.to_json(&server) })
+}

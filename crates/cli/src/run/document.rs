@@ -1,0 +1,184 @@
+//! The Run document, filled in as things become known.
+//!
+//! In: the order, what was found, what the loop gave. Out: the document. Must never: hold a
+//! password; every URL in it is redacted.
+
+use super::{Order, Place, host};
+use crate::exit::Exit;
+use prony_drive::{Driven, Happening, Incident, Start};
+use prony_plan::{Choice, Pace, Plan, Stop, to_json};
+use prony_server::{Address, Control, Facts};
+use prony_store::{Drive, Event, Run, Server, State, Window, Workload as WorkloadRun, started_now};
+use prony_workload::{Loaded, Workload};
+
+/// How the server was reached by the control connection.
+pub struct Reached {
+    address: String,
+    tls: Option<String>,
+}
+
+impl Reached {
+    /// By this connection.
+    pub fn of(control: &Control) -> Reached {
+        Reached {
+            address: match &control.endpoint().address {
+                Address::Unix(path) => format!("unix:{}", path.display()),
+                Address::Tcp(address) => format!("tcp:{address}"),
+            },
+            tls: control.tls().map(str::to_owned),
+        }
+    }
+}
+
+/// The document of a run that is about to start.
+pub fn begin(
+    order: &Order,
+    workload: &dyn Workload,
+    loaded: &Loaded,
+    place: &Place,
+    facts: &Facts,
+    reached: &Reached,
+    seed: u64,
+) -> Run {
+    let kinds = loaded.program.kinds();
+    let settings = facts.settings.iter();
+    Run {
+        started_at: started_now(),
+        build: host::build(),
+        host: host::host(),
+        asked: order.asked.clone(),
+        plan: to_json(&order.plan, &place.shown),
+        server: Server {
+            engine: "postgresql".to_owned(),
+            version: facts.version.clone(),
+            address: reached.address.clone(),
+            database: place.target.database.clone(),
+            user: place.target.user.clone(),
+            tls: reached.tls.clone(),
+            embedded: place.is_embedded(),
+            settings: settings
+                .map(|(name, value)| (name.clone(), value.clone().into()))
+                .collect(),
+        },
+        workload: WorkloadRun {
+            name: workload.name().to_owned(),
+            title: workload.title().to_owned(),
+            scale: loaded.scale,
+            kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
+            statements: workload.statements(),
+        },
+        drive: drive(&order.plan, seed),
+        ..Run::default()
+    }
+}
+
+fn drive(plan: &Plan, seed: u64) -> Drive {
+    let drive = &plan.drive;
+    let (pace, rate_tps, arrival) = match drive.pace {
+        Pace::Closed => ("closed", None, None),
+        Pace::Rate { rate_tps, arrival } => ("rate", Some(rate_tps), Some(arrival.name())),
+    };
+    Drive {
+        clients: drive.clients,
+        // A thread without a client is not started.
+        threads: drive.threads.min(drive.clients),
+        pace: pace.to_owned(),
+        rate_tps,
+        arrival: arrival.map(str::to_owned),
+        protocol: drive.protocol.name().to_owned(),
+        seed,
+        connect_per_transaction: drive.connect_per_transaction,
+        ..Drive::default()
+    }
+}
+
+/// Adds what is known when the load starts.
+pub fn started(run: &mut Run, start: &Start) {
+    run.drive.io = start.engine.to_owned();
+    run.drive.io_reason = start.engine_reason.clone();
+    run.drive.network = start.network.clone();
+    run.server.tls = start.tls.clone();
+    run.window.connect_s = start.connect_s;
+}
+
+/// Adds what is known at the end.
+pub fn end(run: &mut Run, plan: &Plan, driven: &Driven, signal: Option<(Exit, &str)>) {
+    let collected = &driven.collected;
+    let (measured, kinds) = (&collected.measured, &run.workload.kinds);
+    run.window = Window {
+        connect_s: driven.start.connect_s,
+        warmup_s: collected.warmup.as_ref().map_or(0.0, |part| part.seconds()),
+        measured_s: measured.seconds(),
+        drain_s: collected.drain_s,
+    };
+    run.warmup = collected
+        .warmup
+        .as_ref()
+        .map(|part| prony_store::figures(part, kinds));
+    run.measured = prony_store::figures(measured, kinds);
+    run.client = prony_store::client(measured);
+    run.timing = prony_store::timing(&measured.stamps, split(run, plan, driven));
+    let start_ns = driven.start.schedule.start_ns;
+    run.events = driven
+        .events
+        .iter()
+        .map(|one| event(one, start_ns))
+        .collect();
+    run.ended_because = early(run, plan, driven, signal);
+    run.state = match run.ended_because {
+        Some(_) => State::Partial,
+        None => State::Complete,
+    };
+}
+
+/// Where stamps were available, in words.
+fn split(run: &Run, plan: &Plan, driven: &Driven) -> String {
+    if driven.collected.measured.stamps.stamped > 0 {
+        return match run.drive.network.as_str() {
+            "tcp" => "kernel stamps".to_owned(),
+            _ => format!(
+                "kernel stamps on {} of {} clients",
+                plan.drive.tcp_sample, plan.drive.clients
+            ),
+        };
+    }
+    if run.drive.network == "unix" {
+        "unavailable: unix sockets give no receive stamps; --tcp-sample N has N clients use TCP to \
+         estimate it"
+            .to_owned()
+    } else {
+        "unavailable: the kernel gave no receive stamps".to_owned()
+    }
+}
+
+fn event(happening: &Happening, start_ns: u64) -> Event {
+    let since = |ns: u64| ns.saturating_sub(start_ns) as f64 / 1e9;
+    Event {
+        at_s: since(happening.from_ns),
+        until_s: happening.until_ns.map(since),
+        what: match happening.what {
+            Incident::Outage => "outage",
+            Incident::UserFailed => "user ended",
+        }
+        .to_owned(),
+        detail: happening.detail.clone(),
+        count: happening.count,
+    }
+}
+
+/// Why the run ended before its time, if it did.
+fn early(run: &Run, plan: &Plan, driven: &Driven, signal: Option<(Exit, &str)>) -> Option<String> {
+    if let Some(failure) = &driven.failure {
+        return Some(failure.clone());
+    }
+    if driven.interrupted {
+        return Some(signal.map_or("interrupted", |(_, name)| name).to_owned());
+    }
+    match plan.drive.stop {
+        // Half a second of slack: the window is counted in whole intervals.
+        Stop::After(time) if run.measured.seconds + 0.5 < time.as_secs_f64() => {
+            Some("no client could go on".to_owned())
+        }
+        _ => None,
+    }
+}

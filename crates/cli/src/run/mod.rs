@@ -1,0 +1,217 @@
+//! One run, from the plan to the stored and printed result.
+//!
+//! In: an order. Out: calls of the rooms in their order: server, workload, drive, store, judge,
+//! report. Must never: change a figure.
+
+mod document;
+mod host;
+mod place;
+mod watch;
+
+use crate::command::{load, output, server};
+use crate::exit::{Exit, Failure};
+use crate::signals::Signals;
+use place::Place;
+use prony_drive::{ConnectError, Driven, Job};
+use prony_plan::{Plan, ServerPlan};
+use prony_report::terminal::{self, Stored};
+use prony_report::{Goal, Live, Style, json};
+use prony_server::control::Cause;
+use prony_server::{Control, Facts};
+use prony_store::{Run, RunStore, RunWriter, State};
+use prony_workload::{Loaded, Workload};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::stderr;
+use std::time::Duration;
+use watch::Watch;
+
+/// What is to be run, and what becomes of the result.
+pub struct Order {
+    /// What was asked, for the document: without passwords.
+    pub asked: serde_json::Value,
+    /// The checked plan.
+    pub plan: Plan,
+    /// Consent to download PostgreSQL's programs for a throw-away server.
+    pub download: bool,
+    /// Print the document rather than the result for a person.
+    pub json: bool,
+    /// Store the run.
+    pub store: bool,
+    /// Time between lines of progress; zero for none.
+    pub progress: Duration,
+}
+
+/// Carries it out.
+pub fn carry_out(order: &Order) -> Result<Exit, Failure> {
+    let plan = &order.plan;
+    let workload = server::workload(&plan.workload.name)?;
+    let (place, early) = match plan.server {
+        ServerPlan::Embedded => {
+            // From here on Ctrl-C has something to clean up.
+            let signals = Signals::listen()?;
+            let place = Place::find(plan, order.download)?;
+            load::into_embedded(workload, &plan.workload, &place.target, &signals)?;
+            (place, Some(signals))
+        }
+        ServerPlan::Url(_) => (Place::find(plan, order.download)?, None),
+    };
+    let (loaded, facts, reached) = look(workload, plan, &place)?;
+    // Until now a Ctrl-C ended the process by itself, also while a server kept it waiting.
+    let signals = early.map_or_else(Signals::listen, Ok)?;
+    let seed = plan.drive.seed.unwrap_or_else(chosen_seed);
+    let mut run = document::begin(order, workload, &loaded, &place, &facts, &reached, seed);
+    let writer = begin_to_store(order, &mut run)?;
+    let live = Live::new(
+        stderr(),
+        Style::of(&stderr()),
+        goal(&run, plan),
+        order.progress.as_secs_f64(),
+    );
+    let mut watch = Watch::new(live, writer, run);
+    let interrupt = signals.flag();
+    let driven = prony_drive::run(
+        &Job {
+            program: &*loaded.program,
+            target: &place.target,
+            tcp_target: place.tcp_target.as_ref(),
+            plan: &plan.drive,
+            seed,
+            interrupt: &interrupt,
+        },
+        &mut watch,
+    );
+    let (run, writer) = watch.end();
+    match driven {
+        Ok(driven) => finish(order, &signals, &driven, run, writer),
+        Err(error) => {
+            if let Some(writer) = writer {
+                writer.discard();
+            }
+            Err(not_started(&error, &signals))
+        }
+    }
+}
+
+/// Looks whether the data is there, and asks the server about itself. The connection is closed
+/// again: a server may have just as many as the clients need.
+fn look(
+    workload: &dyn Workload,
+    plan: &Plan,
+    place: &Place,
+) -> Result<(Loaded, Facts, document::Reached), Failure> {
+    let mut control = server::connect(&place.target)?;
+    let loaded = workload
+        .program(&mut control, &plan.workload)
+        .map_err(|error| server::workload_failure(&error, None))?;
+    let facts = prony_server::observe(&mut control)
+        .map_err(|error| server::told(Exit::Connect, &error.to_string()))?;
+    let reached = document::Reached::of(&control);
+    drop::<Control>(control);
+    Ok((loaded, facts, reached))
+}
+
+/// A run that cannot be stored is not begun: its result would be lost after all the time it took.
+fn begin_to_store(order: &Order, run: &mut Run) -> Result<Option<RunWriter>, Failure> {
+    if !order.store {
+        return Ok(None);
+    }
+    RunStore::open(None)
+        .and_then(|store| store.begin(run))
+        .map(Some)
+        .map_err(|error| {
+            let hint = "--no-store runs without storing the result";
+            Failure::new(Exit::Unexpected, error.to_string(), hint)
+        })
+}
+
+/// Judges, stores and prints the result.
+fn finish(
+    order: &Order,
+    signals: &Signals,
+    driven: &Driven,
+    mut run: Run,
+    writer: Option<RunWriter>,
+) -> Result<Exit, Failure> {
+    document::end(&mut run, &order.plan, driven, signals.asked());
+    run.checks = prony_judge::judge(&run);
+    let stored = writer.map(|writer| writer.finish(&run));
+    let path = match &stored {
+        Some(Ok(path)) => Some(path.display().to_string()),
+        _ => None,
+    };
+    output::show(|out, style| {
+        if order.json {
+            json::write(out, &run)
+        } else {
+            let stored = path.as_deref().map(|place| Stored {
+                place,
+                name: &run.id,
+            });
+            terminal::write(out, style, &run, stored)
+        }
+    })?;
+    if let Some(Err(error)) = stored {
+        let hint = "the result above is all there is; make room before the next run";
+        return Err(Failure::new(Exit::Unexpected, error.to_string(), hint));
+    }
+    Ok(match (run.state, signals.asked()) {
+        (State::Complete, _) => Exit::Fine,
+        (_, Some((exit, _))) if driven.interrupted => exit,
+        _ => Exit::Partial,
+    })
+}
+
+fn not_started(error: &prony_drive::Error, signals: &Signals) -> Failure {
+    use prony_drive::Error;
+    let text = error.to_string();
+    match error {
+        Error::Interrupted => {
+            let exit = signals.asked().map_or(Exit::Interrupted, |(exit, _)| exit);
+            server::told(exit, &text)
+        }
+        Error::Connect { source, .. } => {
+            let mut failure = server::told(Exit::Connect, &text);
+            if too_many(source) {
+                failure.problems[0].hint =
+                    "use fewer clients, or raise the server's max_connections".to_owned();
+            }
+            failure
+        }
+        Error::Files { .. } | Error::Ring(_) => server::told(Exit::Usage, &text),
+    }
+}
+
+/// Whether the server has no connection left: SQLSTATE 53300, too_many_connections.
+fn too_many(error: &ConnectError) -> bool {
+    let ConnectError::Refused { failures, .. } = error else {
+        return false;
+    };
+    failures.iter().any(|failure| match &failure.cause {
+        Cause::Login(error) => error.server().is_some_and(|error| error.code() == "53300"),
+        _ => false,
+    })
+}
+
+fn goal(run: &Run, plan: &Plan) -> Goal {
+    let (drive, workload) = (&run.drive, &run.workload);
+    let measured_s = match plan.drive.stop {
+        prony_plan::Stop::After(time) => Some(time.as_secs_f64()),
+        prony_plan::Stop::Transactions(_) => None,
+    };
+    let plural = if drive.threads == 1 { "" } else { "s" };
+    Goal {
+        title: format!(
+            "{}, scale {}: {} clients on {} thread{plural}, {} protocol",
+            workload.name, workload.scale, drive.clients, drive.threads, drive.protocol,
+        ),
+        warmup_s: plan.drive.warmup.as_secs_f64(),
+        measured_s,
+        clients: drive.clients,
+    }
+}
+
+/// A seed that nobody chose: std keys its hashers anew by the system's random numbers. Kept to 32
+/// bits, so that it is short to type and exact in every JSON reader.
+fn chosen_seed() -> u64 {
+    RandomState::new().build_hasher().finish() & 0xffff_ffff
+}

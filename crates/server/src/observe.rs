@@ -1,0 +1,73 @@
+//! What a server says of itself.
+//!
+//! In: a control connection. Out: its version and the settings that decide what a figure means.
+//! Must never: change a setting, or fail a run for one that this version does not have.
+
+use crate::control::{Control, Error};
+
+/// The settings that decide durability, memory, parallelism and housekeeping. Those that a version
+/// does not have are left out of the answer by the server itself.
+const SETTINGS: [&str; 31] = [
+    "autovacuum",
+    "autovacuum_naptime",
+    "bgwriter_delay",
+    "checkpoint_completion_target",
+    "checkpoint_timeout",
+    "commit_delay",
+    "data_checksums",
+    "default_transaction_isolation",
+    "effective_cache_size",
+    "effective_io_concurrency",
+    "fsync",
+    "full_page_writes",
+    "huge_pages",
+    "io_method",
+    "jit",
+    "log_min_duration_statement",
+    "maintenance_work_mem",
+    "max_connections",
+    "max_parallel_workers",
+    "max_wal_size",
+    "min_wal_size",
+    "random_page_cost",
+    "shared_buffers",
+    "shared_preload_libraries",
+    "synchronous_commit",
+    "synchronous_standby_names",
+    "wal_buffers",
+    "wal_compression",
+    "wal_level",
+    "wal_sync_method",
+    "work_mem",
+];
+
+/// What a server says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Version as a person reads it, such as `15.18 (Debian 15.18-0+deb12u1)`.
+    pub version: String,
+    /// Settings by name, with their units, as `SHOW` prints them.
+    pub settings: Vec<(String, String)>,
+}
+
+/// Asks the server.
+///
+/// # Errors
+/// If the connection is lost, or the server refuses.
+pub fn observe(control: &mut Control) -> Result<Facts, Error> {
+    let version = control.parameter("server_version").unwrap_or_default();
+    let version = version.to_owned();
+    let names: Vec<String> = SETTINGS.iter().map(|name| format!("'{name}'")).collect();
+    let rows = control.query(&format!(
+        "SELECT name, current_setting(name) FROM pg_settings WHERE name IN ({}) ORDER BY name",
+        names.join(", ")
+    ))?;
+    let settings = rows
+        .into_iter()
+        .filter_map(|row| match <[Option<String>; 2]>::try_from(row) {
+            Ok([Some(name), Some(value)]) => Some((name, value)),
+            _ => None,
+        })
+        .collect();
+    Ok(Facts { version, settings })
+}
