@@ -341,11 +341,6 @@ mod tests {
             (5, 9),
             (2_147_483_640_000, 1000),
         ] {
-            // With several hosts, the others must load the one that has the tables.
-            let target = Target {
-                endpoints: vec![control.endpoint().clone()],
-                ..self.request.target.clone()
-            };
             let ranges = split(rows, parts);
             assert_eq!(ranges.first().map(|range| range.start), Some(0));
             assert_eq!(ranges.last().map(|range| range.end), Some(rows));
