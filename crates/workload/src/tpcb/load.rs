@@ -17,7 +17,7 @@ use super::schema::{DROP, MAX_SCALE, Table};
 use crate::progress::Meter;
 use crate::stop::{self, Watch};
 use crate::{Error, LoadReport, LoadRequest, Phase, Progress, sql};
-use prony_server::Control;
+use prony_server::{Control, Target};
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
@@ -106,7 +106,7 @@ struct Job<'a> {
 
 impl Job<'_> {
     fn run(&self, remains: &mut Remains) -> Result<Vec<Found>, Error> {
-        let mut control = self.connect()?;
+        let mut control = self.connect(self.request.target)?;
         let old = catalog::find(&mut control)?;
         catalog::refuse_foreign(&old)?;
         if !old.is_empty() {
@@ -165,8 +165,13 @@ impl Job<'_> {
         }
         *remains = Remains::Parts;
         sql::run(control, "committing", "commit")?;
+        // With several hosts, the others must load the one that has the tables.
+        let target = Target {
+            endpoints: vec![control.endpoint().clone()],
+            ..self.request.target.clone()
+        };
         let ranges = split(Table::Accounts.rows(self.scale), self.request.jobs);
-        self.together(ranges, |control, range| {
+        self.together(&target, ranges, |control, range| {
             self.copy(control, Table::Accounts, range, false)?;
             self.flush_counts(control)
         })?;
@@ -175,7 +180,7 @@ impl Job<'_> {
             let vacuum = format!("vacuum (analyze) {}", table.name());
             self.statement(control, "vacuuming", &vacuum)?;
         }
-        self.together(Table::KEYED.to_vec(), |control, table| {
+        self.together(&target, Table::KEYED.to_vec(), |control, table| {
             self.add_key(control, table)
         })?;
         *remains = Remains::Loaded;
@@ -186,6 +191,7 @@ impl Job<'_> {
     /// others are cancelled, and its error is the one that counts.
     fn together<W: Send>(
         &self,
+        target: &Target,
         work: Vec<W>,
         body: impl Fn(&mut Control, W) -> Result<(), Error> + Sync,
     ) -> Result<(), Error> {
@@ -195,7 +201,7 @@ impl Job<'_> {
                 let (body, first_error) = (&body, &first_error);
                 scope.spawn(move || {
                     let done = self
-                        .connect()
+                        .connect(target)
                         .and_then(|mut control| body(&mut control, piece));
                     if let Err(error) = done {
                         let mut first = first_error.lock().unwrap_or_else(|e| e.into_inner());
@@ -212,9 +218,9 @@ impl Job<'_> {
         }
     }
 
-    fn connect(&self) -> Result<Control, Error> {
-        let mut control = Control::connect(self.request.target)
-            .map_err(|source| sql::server("connecting", source))?;
+    fn connect(&self, target: &Target) -> Result<Control, Error> {
+        let mut control =
+            Control::connect(target).map_err(|source| sql::server("connecting", source))?;
         self.watch.add(&control);
         sql::run(&mut control, "preparing the session", SESSION)?;
         Ok(control)
