@@ -152,8 +152,9 @@ impl<'a, I: Io> Worker<'a, I> {
                 live -= self.stop(&mut timing, reports);
                 continue;
             }
-            if now_ns >= timing.recorder.due_ns() {
-                self.rotate(now_ns, &mut timing.recorder, reports);
+            // A sample may have closed an interval before its time was seen here.
+            if timing.recorder.rotate(now_ns) {
+                self.hand_in(now_ns, &mut timing.recorder, reports);
             }
             timing
                 .recorder
@@ -185,7 +186,7 @@ impl<'a, I: Io> Worker<'a, I> {
     /// at work then.
     fn seat_users(&mut self, timing: &mut Timing, reports: &mut impl Reports) -> usize {
         timing.recorder.set_connections(self.up);
-        self.desk.count_from(timing.count_from_ns);
+        self.desk.open(timing.count_from_ns, timing.end_ns.unwrap_or(u64::MAX));
         for (slot, id) in self.assignment.users.iter().enumerate() {
             let db = Db::new(self.seats[slot].conn.clone(), self.desk.clone());
             self.seats[slot].user = Some(self.assignment.program.user(*id, db));
@@ -405,9 +406,9 @@ impl<'a, I: Io> Worker<'a, I> {
         ended
     }
 
-    fn rotate(&mut self, now_ns: u64, recorder: &mut Recorder, reports: &mut impl Reports) {
+    /// Hands in finished intervals, and looks after what need not be seen to at every turn.
+    fn hand_in(&mut self, now_ns: u64, recorder: &mut Recorder, reports: &mut impl Reports) {
         recorder.set_connections(self.up);
-        recorder.rotate(now_ns);
         while let Some(interval) = recorder.take() {
             reports.interval(interval);
         }

@@ -58,13 +58,13 @@ impl Db {
             if self.desk.rules().transactions > 0 && self.done == self.desk.rules().transactions {
                 return Err(Ended::Finished);
             }
-            if self.desk.rules().paced && !self.desk.is_stopped() {
+            if self.desk.rules().paced && !self.desk.is_over(self.conn.noticed_ns()) {
                 self.wait(Ask::Start).await;
             }
-            if self.desk.is_stopped() {
+            let started_ns = self.conn.noticed_ns();
+            if self.desk.is_over(started_ns) {
                 return Err(Ended::Stopped);
             }
-            let started_ns = self.conn.noticed_ns();
             let scheduled_ns = if self.desk.rules().paced {
                 self.conn.scheduled_ns()
             } else {

@@ -19,10 +19,11 @@ pub struct Rules {
 }
 
 /// Shared by a worker and its users.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Desk {
     rules: Rules,
     count_from_ns: Cell<u64>,
+    end_ns: Cell<u64>,
     stop: Cell<bool>,
     samples: RefCell<Vec<Sample>>,
     errors: RefCell<Vec<(Kind, DbError)>>,
@@ -33,7 +34,11 @@ impl Desk {
     pub fn new(rules: Rules) -> Self {
         Desk {
             rules,
-            ..Desk::default()
+            count_from_ns: Cell::new(0),
+            end_ns: Cell::new(u64::MAX),
+            stop: Cell::new(false),
+            samples: RefCell::default(),
+            errors: RefCell::default(),
         }
     }
 
@@ -42,9 +47,16 @@ impl Desk {
         self.rules
     }
 
-    /// Only transactions that start from this time on count towards `transactions`.
-    pub fn count_from(&self, from_ns: u64) {
-        self.count_from_ns.set(from_ns);
+    /// Transactions that start from `count_from_ns` on count towards a user's number of them; from
+    /// `end_ns` on none starts, nanoseconds of the run's clock.
+    pub fn open(&self, count_from_ns: u64, end_ns: u64) {
+        self.count_from_ns.set(count_from_ns);
+        self.end_ns.set(end_ns);
+    }
+
+    /// Whether no transaction starts at this time.
+    pub(crate) fn is_over(&self, at_ns: u64) -> bool {
+        self.stop.get() || at_ns >= self.end_ns.get()
     }
 
     pub(crate) fn counts(&self, at_ns: u64) -> bool {

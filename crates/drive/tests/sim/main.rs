@@ -25,8 +25,8 @@ fn stamped() -> Machine {
 #[test]
 fn a_reply_that_is_there_at_once_shows_its_delay_to_the_nanosecond() {
     for delay_ns in [1, 17, 999_999] {
-        let (driven, _) =
-            simulate(&Selects::new(), &plan(1, 0.01), stamped(), after(delay_ns)).unwrap();
+        let plan = plan(1, 20.0 * delay_ns as f64 / 1e9);
+        let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(delay_ns)).unwrap();
         let all = driven.collected.measured.all();
         assert!(all.committed >= 10, "{}", all.committed);
         assert_eq!(all.response.min_ns, delay_ns);
@@ -221,6 +221,7 @@ fn server_time_leaves_out_what_the_client_adds() {
 fn server_time_is_corrected_for_the_place_in_the_batch() {
     let machine = Machine {
         send_cost_ns: 5_000,
+        stall_ns: MS,
         ..stamped()
     };
     let (driven, _) = simulate(&Selects::new(), &plan(32, 1.0), machine, after(MS / 5)).unwrap();
@@ -248,17 +249,18 @@ fn merged_segments_and_batches_are_upper_bounds() {
         refuse: |_| false,
         statement: |_, _: &[u8], _, answers: &mut Vec<Answer>| {
             answers.push(send(MS, DONE));
-            answers.push(send(2 * MS, &NOTICE[..7]));
+            answers.push(send(2 * MS, NOTICE));
         },
     };
     let machine = Machine {
         stall_ns: 5 * MS,
         ..stamped()
     };
-    let (driven, _) = simulate(&Selects::new(), &plan(1, 0.004), machine, server).unwrap();
+    let (driven, _) = simulate(&Selects::new(), &plan(1, 0.1), machine, server).unwrap();
     let all = driven.collected.measured.all();
     let parts = all.parts.as_ref().unwrap();
-    assert_eq!((all.committed, parts.upper_bounds), (1, 1));
+    assert!(all.committed >= 10, "{}", all.committed);
+    assert_eq!(all.committed, parts.upper_bounds);
     assert_eq!(parts.server.max_ns, 2 * MS);
 
     let program = repeat(|db| {

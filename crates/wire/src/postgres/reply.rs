@@ -58,6 +58,8 @@ pub enum Block {
 pub struct Reply {
     bytes: Vec<u8>,
     scanned: usize,
+    /// Where the reply ends; what stands behind came with it.
+    end: Option<usize>,
     ready_missing: u32,
     parsed: u32,
     error: Option<Range<usize>>,
@@ -70,6 +72,7 @@ impl Default for Reply {
         Reply {
             bytes: Vec::new(),
             scanned: 0,
+            end: None,
             ready_missing: 0,
             parsed: 0,
             error: None,
@@ -100,6 +103,7 @@ impl Reply {
             self.bytes.drain(..self.scanned);
         }
         self.scanned = 0;
+        self.end = None;
         self.ready_missing = ready;
         self.parsed = 0;
         self.error = None;
@@ -117,6 +121,9 @@ impl Reply {
             let end = body.end;
             self.take(kind, body)?;
             self.scanned = end;
+            if kind == b'Z' && self.ready_missing == 0 {
+                self.end = Some(end);
+            }
         }
         Ok(waited && self.ready_missing == 0)
     }
@@ -169,7 +176,7 @@ impl Reply {
 
     /// More had arrived than this reply: its arrival may have been earlier than the last byte's.
     pub fn has_surplus(&self) -> bool {
-        self.scanned < self.bytes.len()
+        self.end.is_some_and(|end| end < self.bytes.len())
     }
 
     /// Rows that the last command changed or returned, as its tag tells: `INSERT 0 5` is 5.
