@@ -62,6 +62,8 @@ pub(crate) struct Seat {
     pub(crate) conn: Rc<Conn>,
     pub(crate) link: Link,
     pub(crate) user: Option<User>,
+    /// Its replies bear stamps.
+    pub(crate) stamps: bool,
     /// The request in flight asked for a transmit stamp.
     pub(crate) stamped: bool,
     /// When the attempt to connect has taken too long.
@@ -97,6 +99,7 @@ impl<'a, I: Io> Worker<'a, I> {
             conn: Rc::new((assignment.conn)()),
             link: Link::down(),
             user: None,
+            stamps: false,
             stamped: false,
             deadline_ns: u64::MAX,
             backoff_ns: RETRY_FIRST_NS,
@@ -224,6 +227,7 @@ impl<'a, I: Io> Worker<'a, I> {
             return self.lose(slot, &describe(errno), timing, reports);
         }
         let stamp_ns = received.stamp_ns;
+        seat.stamps = stamp_ns.is_some();
         let fed = if seat.link.is_plain() {
             seat.conn.feed(received.bytes)
         } else {
@@ -318,7 +322,8 @@ impl<'a, I: Io> Worker<'a, I> {
         match ask {
             Ask::Send => {
                 let now_ns = seat.conn.noticed_ns();
-                seat.stamped = slot < CALIBRATED && self.stamps.wants_transmit(now_ns);
+                let stampable = slot < CALIBRATED && seat.stamps;
+                seat.stamped = stampable && self.stamps.wants_transmit(now_ns);
                 let request = seat.conn.outgoing();
                 seat.link.send(
                     &request,

@@ -10,7 +10,7 @@ use super::buffers::Buffers;
 use super::socket::{self, AskStamp, CONTROL_BYTES, RawAddress};
 use super::{Event, Io, Received, Sent, Slot, What};
 use crate::clock::Clock;
-use io_uring::types::{CancelBuilder, Fd, SubmitArgs, Timespec};
+use io_uring::types::{CancelBuilder, Fd, Fixed, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 use prony_server::{Address, TcpOptions};
 use std::io;
@@ -105,6 +105,8 @@ impl Ring {
             .setup_clamp()
             .setup_cqsize(completions)
             .build(SUBMISSIONS)?;
+        // A registered file need not be looked up and held for each request.
+        ring.submitter().register_files_sparse(connections as u32)?;
         let buffers = Buffers::new(connections.next_power_of_two().clamp(16, 1024) as u16)?;
         // SAFETY: the ring of buffers lives as long as the engine, whose `drop` stops the ring
         // before it unmaps them.
@@ -173,20 +175,20 @@ impl Ring {
     }
 
     fn arm_receive(&mut self, slot: Slot) -> io::Result<()> {
-        let Some(fd) = self.fd(slot) else {
+        if self.fd(slot).is_none() {
             return Ok(());
-        };
+        }
         let header = &raw const *self.receive_header;
-        let entry = opcode::RecvMsgMulti::new(Fd(fd), header, BUFFER_GROUP)
+        let entry = opcode::RecvMsgMulti::new(Fixed(slot), header, BUFFER_GROUP)
             .build()
             .user_data(self.tag(Op::Receive, slot));
         self.push(&entry)
     }
 
     fn push_send(&mut self, slot: Slot, stamp: bool) -> io::Result<()> {
-        let Some(fd) = self.fd(slot) else {
+        if self.fd(slot).is_none() {
             return Ok(());
-        };
+        }
         let tag = self.tag(Op::Send, slot);
         let connection = &mut self.slots[slot as usize];
         connection.sending = connection.out.len() > SMALL_BYTES;
@@ -202,11 +204,11 @@ impl Ring {
             send.header.msg_iovlen = 1;
             send.header.msg_control = (&raw mut send.ask).cast();
             send.header.msg_controllen = size_of::<AskStamp>();
-            opcode::SendMsg::new(Fd(fd), &raw const send.header)
+            opcode::SendMsg::new(Fixed(slot), &raw const send.header)
                 .flags(flags as u32)
                 .build()
         } else {
-            opcode::Send::new(Fd(fd), at, length as u32)
+            opcode::Send::new(Fixed(slot), at, length as u32)
                 .flags(flags)
                 .build()
         };
@@ -321,7 +323,9 @@ impl Io for Ring {
         let raw = Box::new(RawAddress::new(address)?);
         // A blocking socket: the ring itself never waits, and waits for us where that is needed.
         let socket = socket::new(address, tcp, false)?;
-        let entry = opcode::Connect::new(Fd(socket.as_raw_fd()), raw.as_ptr(), raw.length).build();
+        let fd = socket.as_raw_fd();
+        self.ring.submitter().register_files_update(slot, &[fd])?;
+        let entry = opcode::Connect::new(Fd(fd), raw.as_ptr(), raw.length).build();
         let connection = &mut self.slots[slot as usize];
         connection.generation = connection.generation.wrapping_add(1);
         connection.socket = Some(socket);
@@ -355,6 +359,7 @@ impl Io for Ring {
             // The same for an address that is being connected to.
             Box::leak(address);
         }
+        let _ = self.ring.submitter().register_files_update(slot, &[-1]);
         // Ends the armed receive, which holds the socket open beyond its descriptor.
         // SAFETY: the descriptor is open.
         unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_RDWR) };
