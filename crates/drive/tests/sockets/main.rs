@@ -1,0 +1,163 @@
+//! Both engines on real sockets: many connections, kernel stamps, a slow client before a slow
+//! server.
+
+#[path = "../sim/support.rs"]
+#[allow(dead_code)]
+mod support;
+
+mod server;
+
+use prony_drive::{Driven, Job, run};
+use prony_measure::Totals;
+use prony_plan::{DrivePlan, IoEngine};
+use prony_server::{Environment, Target, resolve};
+use prony_session::{Outcome, Program};
+use server::{FakeServer, replies_due};
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Sender, channel};
+use std::time::{Duration, Instant};
+use support::{Selects, Watch, plan, repeat};
+
+/// The engines that this machine allows.
+fn engines() -> Vec<IoEngine> {
+    match prony_drive::io::ring::probe() {
+        Ok(()) => vec![IoEngine::Ring, IoEngine::Epoll],
+        Err(reason) => {
+            eprintln!("only epoll is tested: {reason}");
+            vec![IoEngine::Epoll]
+        }
+    }
+}
+
+fn target(port: u16) -> Target {
+    let env = Environment::new("tester", Path::new("/nonexistent"));
+    let url = format!("host=127.0.0.1 port={port} sslmode=disable user=tester dbname=bench");
+    resolve(&url, &env).expect("a target")
+}
+
+fn drive(program: &dyn Program, plan: &DrivePlan, port: u16) -> Driven {
+    let job = Job {
+        program,
+        target: &target(port),
+        tcp_target: None,
+        plan,
+        seed: 1,
+        interrupt: &AtomicBool::new(false),
+    };
+    run(&job, &mut Watch::default()).expect("the run starts")
+}
+
+#[test]
+fn two_thousand_connections() {
+    let server = FakeServer::start();
+    for io in engines() {
+        let mut plan = plan(2000, 2.0);
+        plan.io = io;
+        plan.threads = 2;
+        let driven = drive(&Selects::new(), &plan, server.port);
+        let measured = &driven.collected.measured;
+        let all = measured.all();
+        assert_eq!(all.failed, 0, "{io:?}");
+        assert!(driven.events.is_empty(), "{io:?}: {:?}", driven.events);
+        assert_eq!(measured.health.connections, 2000, "{io:?}");
+        // Each client had its turn, many times over.
+        assert!(all.committed > 2000, "{io:?}: {}", all.committed);
+        let occupied = all.busy_ns as f64 / 1e9 / measured.seconds();
+        assert!((occupied / 2000.0 - 1.0).abs() < 0.25, "{io:?}: {occupied}");
+    }
+}
+
+#[test]
+fn replies_bear_stamps_and_the_parts_tile_the_response() {
+    let server = FakeServer::start();
+    for io in engines() {
+        let mut plan = plan(16, 1.0);
+        plan.io = io;
+        let driven = drive(&Selects::new(), &plan, server.port);
+        let measured = &driven.collected.measured;
+        let stamps = measured.stamps;
+        assert_eq!(stamps.unstamped, 0, "{io:?}: {stamps:?}");
+        assert!(
+            stamps.impossible * 100 < stamps.stamped,
+            "{io:?}: {stamps:?}"
+        );
+        assert!(stamps.transmit_stamps > 0, "{io:?}: {stamps:?}");
+        tiles(measured);
+    }
+}
+
+/// The means of the parts sum to the mean of the response.
+fn tiles(measured: &Totals) {
+    let all = measured.all();
+    let parts = all.parts.expect("parts over TCP");
+    let sum = parts.send_wait.mean_ns() + parts.server.mean_ns() + parts.client_wait.mean_ns();
+    // Responses whose stamp was unusable are not in the parts.
+    let ratio = sum / all.response.mean_ns();
+    assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
+}
+
+/// Takes four clients, each in a thread, and answers each request after 2 ms. Tells how long each
+/// took by its own clock, from the request read to the reply about to be written.
+fn slow_server(listener: TcpListener, tell: &Sender<Duration>) {
+    for _ in 0..4 {
+        let (mut stream, _) = listener.accept().expect("a client");
+        let tell = tell.clone();
+        std::thread::spawn(move || {
+            let (mut inbox, mut logged_in) = (Vec::new(), false);
+            let mut chunk = [0; 4096];
+            while let Ok(length @ 1..) = stream.read(&mut chunk) {
+                let read = Instant::now();
+                let was_in = logged_in;
+                inbox.extend_from_slice(&chunk[..length]);
+                let out = replies_due(&mut inbox, &mut logged_in);
+                if was_in && !out.is_empty() {
+                    std::thread::sleep(Duration::from_millis(2));
+                    let _ = tell.send(read.elapsed());
+                }
+                if stream.write_all(&out).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn a_slow_client_is_not_taken_for_a_slow_server() {
+    for io in engines() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        let (tell, hear) = channel();
+        let accepting = std::thread::spawn(move || slow_server(listener, &tell));
+        // Each user keeps the loop busy for 5 ms before it asks: with four of them a reply that
+        // is there after 2 ms waits in the client for much longer.
+        let program = repeat(|db| {
+            Box::pin(async move {
+                std::thread::sleep(Duration::from_millis(5));
+                db.query("SELECT 1").await?;
+                Ok(Outcome::Committed)
+            })
+        });
+        let mut plan = plan(4, 2.0);
+        plan.io = io;
+        let driven = drive(&program, &plan, port);
+        accepting.join().expect("the server accepted all");
+        let own: Vec<Duration> = hear.iter().collect();
+        let own_ns = own.iter().sum::<Duration>().as_nanos() as f64 / own.len() as f64;
+        let all = driven.collected.measured.all();
+        let parts = all.parts.as_ref().expect("parts over TCP");
+        let (server_ns, client_ns) = (parts.server.mean_ns(), parts.client_wait.mean_ns());
+        // Server time is the server's own, and the way there and back on a machine that has other
+        // things to do; it holds hardly anything of what the client added.
+        assert!(server_ns > 0.95 * own_ns, "{io:?}: {server_ns} of {own_ns}");
+        assert!(client_ns > 2.0 * own_ns, "{io:?}: {client_ns}");
+        assert!(
+            server_ns - own_ns < 0.3 * client_ns,
+            "{io:?}: {server_ns}, {own_ns}, {client_ns}"
+        );
+        tiles(&driven.collected.measured);
+    }
+}
