@@ -148,12 +148,12 @@ pub fn client(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
         &format!(
             "CPU {} user + {} system, {} a committed transaction; busiest thread {} of a CPU; \
              ready but without a CPU for {}; stolen {}",
-            units::seconds(client.cpu_user_s),
-            units::seconds(client.cpu_system_s),
-            units::time(client.cpu_per_transaction_us * 1e3),
-            units::percent(client.busiest_thread),
-            units::seconds(client.run_queue_s),
-            units::percent(client.steal),
+            units::known(client.cpu_user_s, units::seconds),
+            units::known(client.cpu_system_s, units::seconds),
+            units::known(client.cpu_per_transaction_us, |us| units::time(us * 1e3)),
+            units::known(client.busiest_thread, units::percent),
+            units::known(client.run_queue_s, units::seconds),
+            units::known(client.steal, units::percent),
         ),
     )?;
     paragraph(
@@ -162,7 +162,7 @@ pub fn client(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
         &format!(
             "worst loop delay {} (so long a reply may have waited unseen); memory at most {}",
             units::time(client.loop_delay_max_ns as f64),
-            units::bytes(client.memory_peak_bytes),
+            units::known(client.memory_peak_bytes, units::bytes),
         ),
     )
 }
