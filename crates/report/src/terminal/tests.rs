@@ -121,6 +121,10 @@ fn what_the_kernel_did_not_tell_is_unknown_and_not_zero() {
         "{told}"
     );
     assert!(told.contains("memory at most unknown"), "{told}");
+    run.host.cpu = String::new();
+    run.host.memory_bytes = 0;
+    let told = words(&run);
+    assert!(told.contains("client bench1, 8 CPUs, kernel "), "{told}");
 }
 
 /// The text on one line.
