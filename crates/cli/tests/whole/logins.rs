@@ -4,7 +4,7 @@
 use crate::common::{Bench, control, document, engines, number, ok, said};
 use prony_server::embedded::{self, Options};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Output;
 
 /// Roles are named after how they log in. They are let in over TLS alone, so that a run of theirs
@@ -74,7 +74,7 @@ impl Secured {
     }
 
     /// A command as a role, over a connection string that goes on with `options`.
-    fn prony(&self, words: &str, user: &str, authority: &PathBuf, options: &str) -> Output {
+    fn prony(&self, words: &str, user: &str, authority: &Path, options: &str) -> Output {
         let url = format!(
             "host=localhost hostaddr=127.0.0.1 port={} dbname=logins user={user} \
              sslmode=verify-full sslrootcert='{}' {options}",
