@@ -14,11 +14,11 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// A time in its natural unit: `170 us`, `2.3 ms`, `15.0 s`.
+/// A time in its natural unit: `170 µs`, `2.3 ms`, `15.0 s`.
 pub(crate) fn time(ns: f64) -> String {
     match ns {
         ns if ns < 1e3 => format!("{ns:.0} ns"),
-        ns if ns < 1e6 => format!("{:.0} us", ns / 1e3),
+        ns if ns < 1e6 => format!("{:.0} µs", ns / 1e3),
         ns if ns < 1e7 => format!("{:.2} ms", ns / 1e6),
         ns if ns < 1e9 => format!("{:.1} ms", ns / 1e6),
         ns => format!("{:.1} s", ns / 1e9),
@@ -54,7 +54,7 @@ mod tests {
         assert_eq!(percent(0.0421), "4.2 %");
         assert_eq!(percent(0.421), "42 %");
         assert_eq!(time(250.0), "250 ns");
-        assert_eq!(time(170_000.0), "170 us");
+        assert_eq!(time(170_000.0), "170 µs");
         assert_eq!(time(2_300_000.0), "2.30 ms");
         assert_eq!(time(23_000_000.0), "23.0 ms");
         assert_eq!(time(15e9), "15.0 s");
