@@ -176,7 +176,7 @@ impl<I: Io> Worker<'_, I> {
             }
             Step::Failed(failures) => {
                 let seat = &mut self.seats[slot as usize];
-                if !seat.conn.is_renewing() {
+                if !seat.conn.awaits(Ask::Renew) {
                     self.retry_later(slot, 0);
                     return 0;
                 }
@@ -203,7 +203,7 @@ impl<I: Io> Worker<'_, I> {
             Step::TryLater => self.retry_later(slot, 0),
             Step::Failed(failures) => {
                 let seat = &mut self.seats[slot as usize];
-                if seat.conn.is_renewing() {
+                if seat.conn.awaits(Ask::Renew) {
                     let (code, reason) = reason(&failures);
                     seat.conn.refused(code, reason);
                     seat.conn.ready(self.clock.now_ns());
@@ -236,7 +236,8 @@ impl<I: Io> Worker<'_, I> {
             count: 0,
         });
         outage.count += 1;
-        if seat.conn.ask() != Ask::Busy || seat.conn.is_asleep() {
+        // Others find out when they next ask for something.
+        if !seat.conn.awaits(Ask::Send) {
             return 0;
         }
         seat.conn.ready(now_ns);

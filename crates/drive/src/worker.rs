@@ -57,6 +57,16 @@ pub struct Timing {
     pub recorder: Recorder,
 }
 
+impl Timing {
+    /// Takes a scheduled start that is due. None is granted after the end of the window: those are
+    /// counted as never started.
+    fn due_start(&mut self, now_ns: u64) -> Option<u64> {
+        let schedule = self.schedule.as_mut()?;
+        let over = self.end_ns.is_some_and(|end_ns| now_ns >= end_ns);
+        (!over && schedule.next_ns() <= now_ns).then(|| schedule.take())
+    }
+}
+
 /// One user and its connection.
 pub(crate) struct Seat {
     pub(crate) conn: Rc<Conn>,
@@ -152,7 +162,7 @@ impl<'a, I: Io> Worker<'a, I> {
             }
             if timing.end_ns.is_some_and(|end_ns| now_ns >= end_ns) && !self.desk.is_stopped() {
                 hard_end_ns = now_ns.saturating_add(timing.grace_ns);
-                live -= self.stop(&mut timing, reports);
+                live -= self.stop();
                 continue;
             }
             // A sample may have closed an interval before its time was seen here.
@@ -189,7 +199,8 @@ impl<'a, I: Io> Worker<'a, I> {
     /// at work then.
     fn seat_users(&mut self, timing: &mut Timing, reports: &mut impl Reports) -> usize {
         timing.recorder.set_connections(self.up);
-        self.desk.open(timing.count_from_ns, timing.end_ns.unwrap_or(u64::MAX));
+        self.desk
+            .open(timing.count_from_ns, timing.end_ns.unwrap_or(u64::MAX));
         for (slot, id) in self.assignment.users.iter().enumerate() {
             let db = Db::new(self.seats[slot].conn.clone(), self.desk.clone());
             self.seats[slot].user = Some(self.assignment.program.user(*id, db));
@@ -318,6 +329,9 @@ impl<'a, I: Io> Worker<'a, I> {
     fn take_up(&mut self, slot: Slot, timing: &mut Timing) -> Result<bool, Ended> {
         let seat = &mut self.seats[slot as usize];
         let ask = seat.conn.ask();
+        if self.desk.is_stopped() && !seat.conn.is_under_way() {
+            return Err(Ended::Stopped);
+        }
         seat.conn.take_up();
         match ask {
             Ask::Send => {
@@ -333,24 +347,15 @@ impl<'a, I: Io> Worker<'a, I> {
                     &mut self.scratch,
                 );
             }
-            Ask::Start => match &mut timing.schedule {
-                Some(schedule) => {
-                    let now_ns = self.clock.now_ns();
-                    if schedule.next_ns() <= now_ns {
-                        seat.conn.grant(schedule.take(), now_ns);
-                        return Ok(true);
-                    }
-                    self.waiting.push_back(slot);
+            Ask::Start => {
+                let now_ns = self.clock.now_ns();
+                match timing.due_start(now_ns) {
+                    Some(scheduled_ns) => seat.conn.grant(scheduled_ns, now_ns),
+                    None => self.waiting.push_back(slot),
                 }
-                None => seat
-                    .conn
-                    .grant(seat.conn.noticed_ns(), seat.conn.noticed_ns()),
-            },
-            Ask::Sleep => self.timers.add(seat.conn.wake_ns(), Due::Wake(slot)),
-            Ask::Reconnect | Ask::Renew => {
-                seat.conn.set_renewing(ask == Ask::Renew);
-                self.renew(slot);
             }
+            Ask::Sleep => self.timers.add(seat.conn.wake_ns(), Due::Wake(slot)),
+            Ask::Reconnect | Ask::Renew => self.renew(slot),
             Ask::Busy | Ask::Idle | Ask::Ready | Ask::Dead => {
                 return Err(Ended::Failed(
                     "its program awaits something that the loop cannot complete".to_owned(),
@@ -365,50 +370,47 @@ impl<'a, I: Io> Worker<'a, I> {
         let mut ended = 0;
         let now_ns = self.clock.now_ns();
         while let Some(due) = self.timers.pop(now_ns) {
+            let (Due::Wake(slot) | Due::Retry(slot)) = due;
+            let seat = &self.seats[slot as usize];
+            if seat.user.is_none() {
+                continue;
+            }
             match due {
-                Due::Wake(slot) => {
-                    self.seats[slot as usize].conn.ready(self.clock.now_ns());
-                    ended += self.resume(slot, timing, reports);
+                Due::Wake(_) => {
+                    // Else it gave up its sleep.
+                    if seat.conn.awaits(Ask::Sleep) {
+                        seat.conn.ready(self.clock.now_ns());
+                        ended += self.resume(slot, timing, reports);
+                    }
                 }
-                Due::Retry(slot) => {
+                Due::Retry(_) => {
                     let step = self.begin(slot);
                     ended += self.later_step(slot, step, timing, reports);
                 }
             }
         }
-        while let (Some(schedule), false) = (&mut timing.schedule, self.waiting.is_empty()) {
+        while let Some(slot) = self.waiting.front().copied() {
             let now_ns = self.clock.now_ns();
-            if schedule.next_ns() > now_ns {
-                break;
-            }
-            let Some(slot) = self.waiting.pop_front() else {
+            let Some(scheduled_ns) = timing.due_start(now_ns) else {
                 break;
             };
-            self.seats[slot as usize]
-                .conn
-                .grant(schedule.take(), now_ns);
+            self.waiting.pop_front();
+            self.seats[slot as usize].conn.grant(scheduled_ns, now_ns);
             ended += self.resume(slot, timing, reports);
         }
         ended
     }
 
-    /// The end of the window: no transaction starts from now on. Users that wait for a start, for
-    /// a connection or in their sleep are let go. Returns how many ended.
-    fn stop(&mut self, timing: &mut Timing, reports: &mut impl Reports) -> usize {
+    /// The end of the window: no transaction starts from now on. Users that are in none, because
+    /// they wait for a start or a connection, or think, are let go. Returns how many ended.
+    fn stop(&mut self) -> usize {
         self.desk.stop();
-        let mut ended = 0;
-        while let Some(slot) = self.waiting.pop_front() {
-            self.seats[slot as usize].conn.ready(self.clock.now_ns());
-            ended += self.resume(slot, timing, reports);
-        }
-        for seat in &mut self.seats {
-            let asleep = seat.conn.is_asleep() || !seat.link.is_up();
-            if asleep && seat.user.take().is_some() {
-                ended += 1;
-            }
-        }
-        self.timers = Timers::default();
-        ended
+        self.waiting.clear();
+        let seats = self.seats.iter_mut();
+        seats
+            .filter(|seat| !seat.conn.is_under_way())
+            .filter_map(|seat| seat.user.take())
+            .count()
     }
 
     /// Hands in finished intervals, and looks after what need not be seen to at every turn.
@@ -429,15 +431,9 @@ impl<'a, I: Io> Worker<'a, I> {
     fn finish(&mut self, timing: &mut Timing, reports: &mut impl Reports) {
         let now_ns = self.clock.now_ns();
         let end_ns = timing.end_ns.unwrap_or(now_ns).min(now_ns);
-        let in_flight = self.seats.iter().filter(|seat| {
-            seat.user.is_some()
-                && seat.link.is_up()
-                && seat.conn.ask() == Ask::Busy
-                && !seat.conn.is_asleep()
-        });
-        let waiting = self.waiting.len();
+        let under_way = self.seats.iter().filter(|seat| seat.conn.is_under_way());
         let mut leftover = Leftover {
-            unfinished: (in_flight.count() - waiting) as u64,
+            unfinished: under_way.count() as u64,
             ..Leftover::default()
         };
         while let Some(schedule) = &mut timing.schedule {

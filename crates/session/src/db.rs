@@ -71,7 +71,7 @@ impl Db {
                 started_ns
             };
             self.done += u64::from(self.desk.counts(started_ns));
-            self.conn.now.set(Now {
+            self.conn.start(Now {
                 kind,
                 scheduled_ns,
                 started_ns,
@@ -100,7 +100,7 @@ impl Db {
     pub async fn end(&mut self, result: Result<Outcome, DbError>) -> Result<(), Ended> {
         match result {
             Ok(outcome) => {
-                self.desk.leave(self.conn.sample(outcome), None);
+                self.desk.leave(self.conn.end(outcome), None);
                 match self.conn.block() {
                     Block::Idle => Ok(()),
                     _ => Err(Ended::Failed(
@@ -110,7 +110,7 @@ impl Db {
             }
             Err(error) => {
                 let outcome = Outcome::Failed(error.class, error.code);
-                self.desk.leave(self.conn.sample(outcome), Some(error));
+                self.desk.leave(self.conn.end(outcome), Some(error));
                 self.recover().await
             }
         }

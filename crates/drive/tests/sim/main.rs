@@ -158,6 +158,85 @@ fn a_lost_server_is_an_outage_with_a_gap_and_the_run_goes_on() {
 }
 
 #[test]
+fn users_that_wait_for_a_start_keep_waiting_when_their_connections_are_lost() {
+    // Four clients, one start every 100 ms: all but one wait when the server drops them all.
+    let mut plan = plan(4, 2.0);
+    plan.pace = Pace::Rate {
+        rate_tps: 10.0,
+        arrival: Arrival::Even,
+    };
+    let server = Server {
+        refuse: |_| false,
+        statement: |_, _: &[u8], now_ns: u64, answers: &mut Vec<Answer>| {
+            answers.push(send(2 * MS, DONE));
+            if now_ns < 400 * MS {
+                answers.push(close(1000 * MS - now_ns));
+            }
+        },
+    };
+    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), server).unwrap();
+    let measured = &driven.collected.measured;
+    let all = measured.all();
+    // Each finds its connection gone at its next start, and only there.
+    assert_eq!((all.committed, all.failed), (16, 4));
+    assert_eq!(all.response.max_ns, 2 * MS);
+    let entry = &measured.errors.entries()[0];
+    assert_eq!(entry.class, ErrorClass::LostConnection);
+    let leftover = measured.leftover;
+    assert_eq!((leftover.unfinished, leftover.never_started), (0, 0));
+}
+
+#[test]
+fn a_connection_lost_after_its_commit_is_not_ambiguous() {
+    let server = Server {
+        refuse: |_| false,
+        statement: |_, _: &[u8], _, answers: &mut Vec<Answer>| {
+            answers.push(send(MS, DONE));
+            answers.push(close(2 * MS));
+        },
+    };
+    let program = repeat(|db| {
+        Box::pin(async move {
+            let commit = Statements::new().add("COMMIT");
+            db.exec(&commit, &[]).await?;
+            db.sleep(Duration::from_millis(5)).await;
+            db.exec(&commit, &[]).await?;
+            Ok(Outcome::Committed)
+        })
+    });
+    let (driven, _) = simulate(&program, &plan(1, 0.5), stamped(), server).unwrap();
+    let entry = driven.collected.measured.errors.entries()[0].clone();
+    assert_eq!(entry.class, ErrorClass::LostConnection);
+}
+
+#[test]
+fn a_transaction_that_sleeps_at_the_end_is_finished_and_a_thinking_user_is_let_go() {
+    let program = With(|id: prony_session::UserId, mut db: Db| -> User {
+        Box::pin(async move {
+            loop {
+                if let Err(ended) = db.start(0).await {
+                    return ended;
+                }
+                if id.client == 0 {
+                    db.sleep(Duration::from_millis(300)).await;
+                }
+                let result = db.query("SELECT 1").await.map(|_| Outcome::Committed);
+                if let Err(ended) = db.end(result).await {
+                    return ended;
+                }
+                db.sleep(Duration::from_secs(3600)).await;
+            }
+        })
+    });
+    let (driven, _) = simulate(&program, &plan(2, 0.1), stamped(), after(MS)).unwrap();
+    let collected = &driven.collected;
+    assert_eq!(collected.measured.all().committed, 1);
+    // Client 0 ended its transaction in the drain, where it counts as unfinished.
+    assert_eq!(collected.measured.leftover.unfinished, 1);
+    assert!(collected.drain_s < 0.5, "{}", collected.drain_s);
+}
+
+#[test]
 fn a_commit_that_was_under_way_is_ambiguous() {
     let server = Server {
         refuse: |_| false,
