@@ -3,6 +3,7 @@
 //! In: events of its socket. Out: whether it is up, or every failure on the way. Must never: wait;
 //! whatever takes time comes back as an event.
 
+use crate::clock::Clock;
 use crate::io::{Io, Slot};
 use prony_server::control::{Cause, Failure};
 use prony_server::control::{Next, Route, after_failure, attempts};
@@ -21,7 +22,7 @@ pub struct Routes {
     endpoints: Vec<Vec<Route>>,
     session: SessionAttrs,
     /// Time for one attempt.
-    pub timeout: Option<Duration>,
+    timeout: Option<Duration>,
 }
 
 impl Routes {
@@ -35,6 +36,13 @@ impl Routes {
             session: target.session,
             timeout: target.connect_timeout,
         }
+    }
+
+    /// When an attempt that begins now has taken too long.
+    pub fn deadline_ns(&self, clock: &Clock) -> u64 {
+        self.timeout.map_or(u64::MAX, |timeout| {
+            clock.now_ns().saturating_add(timeout.as_nanos() as u64)
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::connections::{RETRY_FIRST_NS, describe};
 use crate::happening::{Happening, Incident, Reports};
 use crate::io::{Event, Io, Slot, What};
-use crate::link::{Link, Routes, Scratch, Step};
+use crate::link::{Link, Routes, Scratch};
 use crate::pace;
 use crate::stamps::{CALIBRATED, Stamps};
 use crate::timers::{Due, Timers};
@@ -80,6 +80,8 @@ pub(crate) struct Seat {
     pub(crate) deadline_ns: u64,
     /// The last wait before a new try to connect.
     pub(crate) backoff_ns: u64,
+    /// Its connection was lost and is not back.
+    pub(crate) missing: bool,
 }
 
 /// The connections of one thread, and the loop over them.
@@ -113,6 +115,7 @@ impl<'a, I: Io> Worker<'a, I> {
             stamped: false,
             deadline_ns: u64::MAX,
             backoff_ns: RETRY_FIRST_NS,
+            missing: false,
         };
         Worker {
             seats: assignment.users.iter().map(seat).collect(),
@@ -167,7 +170,7 @@ impl<'a, I: Io> Worker<'a, I> {
             }
             // A sample may have closed an interval before its time was seen here.
             if timing.recorder.rotate(now_ns) {
-                self.hand_in(now_ns, &mut timing.recorder, reports);
+                live -= self.hand_in(now_ns, &mut timing, reports);
             }
             timing
                 .recorder
@@ -216,6 +219,9 @@ impl<'a, I: Io> Worker<'a, I> {
     /// Handles one event. Returns how many users ended by it: none or one.
     fn handle(&mut self, event: Event, timing: &mut Timing, reports: &mut impl Reports) -> usize {
         let slot = event.slot;
+        if self.is_stale(event) {
+            return 0;
+        }
         if !self.seats[slot as usize].link.is_up() {
             let step = self.link_event(event);
             return self.later_step(slot, step, timing, reports);
@@ -230,32 +236,12 @@ impl<'a, I: Io> Worker<'a, I> {
     /// Bytes for a connection that is up: the heart of the loop.
     fn readable(&mut self, event: Event, timing: &mut Timing, reports: &mut impl Reports) -> usize {
         let slot = event.slot;
+        let (complete, stamp_ns) = match self.take_in(event) {
+            Ok(taken) => taken,
+            Err(reason) => return self.lose(slot, &reason, timing, reports),
+        };
         let seat = &mut self.seats[slot as usize];
-        let Some(received) = self.io.receive(event) else {
-            return 0;
-        };
-        if let Some(errno) = received.closed {
-            return self.lose(slot, &describe(errno), timing, reports);
-        }
-        let stamp_ns = received.stamp_ns;
-        seat.stamps = stamp_ns.is_some();
-        let fed = if seat.link.is_plain() {
-            seat.conn.feed(received.bytes)
-        } else {
-            let bytes = received.bytes.to_vec();
-            let (conn, scratch) = (&seat.conn, &mut self.scratch);
-            let fed = seat
-                .link
-                .receive(&bytes, &mut self.io, slot, scratch, |plain| {
-                    conn.feed(plain)
-                });
-            fed.unwrap_or_else(|reason| Err(DbError::protocol(reason)))
-        };
-        let complete = match fed {
-            Ok(complete) => complete,
-            Err(error) => return self.lose(slot, &error.message, timing, reports),
-        };
-        if !complete || seat.conn.ask() != Ask::Busy {
+        if !complete || !seat.conn.awaits(Ask::Send) {
             return 0;
         }
         let noticed_ns = self.clock.now_ns();
@@ -278,6 +264,40 @@ impl<'a, I: Io> Worker<'a, I> {
         seat.conn.add_parts(parts);
         seat.conn.ready(noticed_ns);
         self.resume(slot, timing, reports)
+    }
+
+    /// Takes what arrived for a connection that is up. Gives whether it completes the reply, and the
+    /// stamp of its arrival.
+    ///
+    /// # Errors
+    /// Why the connection is of no further use.
+    pub(crate) fn take_in(&mut self, event: Event) -> Result<(bool, Option<u64>), String> {
+        let slot = event.slot;
+        let seat = &mut self.seats[slot as usize];
+        let Some(received) = self.io.receive(event) else {
+            return Ok((false, None));
+        };
+        if let Some(errno) = received.closed {
+            return Err(describe(errno));
+        }
+        let stamp_ns = received.stamp_ns;
+        seat.stamps = stamp_ns.is_some();
+        let fed = if seat.link.is_plain() {
+            seat.conn.feed(received.bytes)
+        } else {
+            let bytes = received.bytes.to_vec();
+            let (conn, scratch) = (&seat.conn, &mut self.scratch);
+            let fed = seat
+                .link
+                .receive(&bytes, &mut self.io, slot, scratch, |plain| {
+                    conn.feed(plain)
+                });
+            fed.unwrap_or_else(|reason| Err(DbError::protocol(reason)))
+        };
+        match fed {
+            Ok(complete) => Ok((complete, stamp_ns)),
+            Err(error) => Err(error.message),
+        }
     }
 
     /// Lets a user run until it asks for something, and takes that up. Returns 1 if it ended.
@@ -414,18 +434,18 @@ impl<'a, I: Io> Worker<'a, I> {
     }
 
     /// Hands in finished intervals, and looks after what need not be seen to at every turn.
-    fn hand_in(&mut self, now_ns: u64, recorder: &mut Recorder, reports: &mut impl Reports) {
-        recorder.set_connections(self.up);
-        while let Some(interval) = recorder.take() {
+    /// Returns how many users ended by it.
+    fn hand_in(&mut self, now_ns: u64, timing: &mut Timing, reports: &mut impl Reports) -> usize {
+        timing.recorder.set_connections(self.up);
+        while let Some(interval) = timing.recorder.take() {
             reports.interval(interval);
         }
+        let mut ended = 0;
         for slot in self.overdue(now_ns) {
             let step = self.time_out(slot);
-            // Failures of a reconnect are tried again; the user waits on.
-            if let Step::Failed(_) | Step::TryLater = step {
-                self.retry_later(slot, now_ns);
-            }
+            ended += self.later_step(slot, step, timing, reports);
         }
+        ended
     }
 
     fn finish(&mut self, timing: &mut Timing, reports: &mut impl Reports) {

@@ -334,11 +334,16 @@ impl Io for Epoll {
         Ok(())
     }
 
+    fn is_current(&self, event: Event) -> bool {
+        let current = &self.slots[event.slot as usize];
+        event.generation == current.generation && current.socket.is_some()
+    }
+
     fn receive(&mut self, event: Event) -> Option<Received<'_>> {
-        let connection = &self.slots[event.slot as usize];
-        if connection.generation != event.generation {
+        if !self.is_current(event) {
             return None;
         }
+        let connection = &self.slots[event.slot as usize];
         let fd = connection.socket.as_ref()?.as_raw_fd();
         let (length, stamp_ns) = if connection.tcp {
             receive_stamped(fd, &mut self.scratch)

@@ -24,6 +24,8 @@ const BUFFER_GROUP: u16 = 0;
 const SMALL_BYTES: usize = 16 * 1024;
 /// Header that a multishot recvmsg puts in front: four 32-bit numbers.
 const HEADER_BYTES: usize = 16;
+/// As much of a generation as there is room for in user data.
+const GENERATIONS: u32 = 0xff_ffff;
 
 /// What a completion belongs to; part of its user data.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -142,7 +144,7 @@ impl Ring {
     }
 
     fn tag(&self, op: Op, slot: Slot) -> u64 {
-        let generation = self.slots[slot as usize].generation & 0xff_ffff;
+        let generation = self.slots[slot as usize].generation & GENERATIONS;
         (op as u64) << 56 | u64::from(generation) << 32 | u64::from(slot)
     }
 
@@ -230,11 +232,11 @@ impl Ring {
     fn completed(&mut self, entry: &cqueue::Entry) -> io::Result<Option<Event>> {
         let tag = entry.user_data();
         let slot = tag as u32;
-        let generation = (tag >> 32) as u32 & 0xff_ffff;
+        let generation = (tag >> 32) as u32 & GENERATIONS;
         let result = entry.result();
         let buffer = cqueue::buffer_select(entry.flags());
         let current = &self.slots[slot as usize];
-        if generation != current.generation & 0xff_ffff || current.socket.is_none() {
+        if generation != current.generation & GENERATIONS || current.socket.is_none() {
             if let Some(buffer) = buffer {
                 self.buffers.give_back(buffer);
             }
@@ -411,14 +413,18 @@ impl Io for Ring {
         Ok(())
     }
 
+    fn is_current(&self, event: Event) -> bool {
+        let current = &self.slots[event.slot as usize];
+        event.generation == current.generation & GENERATIONS && current.socket.is_some()
+    }
+
     fn receive(&mut self, event: Event) -> Option<Received<'_>> {
         self.release();
         let What::Readable { buffer, length } = event.what else {
             return None;
         };
         self.held = Some(buffer);
-        let current = &self.slots[event.slot as usize];
-        if event.generation != current.generation & 0xff_ffff || current.socket.is_none() {
+        if !self.is_current(event) {
             return None;
         }
         let bytes = self.buffers.bytes(buffer, length as usize);

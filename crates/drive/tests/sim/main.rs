@@ -3,7 +3,7 @@
 mod support;
 
 use prony_drive::Incident;
-use prony_drive::io::sim::{Answer, Machine};
+use prony_drive::io::sim::{Answer, Machine, Script};
 use prony_measure::ErrorClass;
 use prony_plan::{Arrival, Pace, Stop};
 use prony_session::{Db, Outcome, User};
@@ -155,6 +155,104 @@ fn a_lost_server_is_an_outage_with_a_gap_and_the_run_goes_on() {
     assert!(watch.rows[3].0 > 3_900, "{:?}", watch.rows);
     let entry = driven.collected.measured.errors.entries()[0].clone();
     assert_eq!(entry.class, ErrorClass::LostConnection);
+}
+
+#[test]
+fn what_the_old_connection_still_says_is_not_the_new_ones() {
+    // Its end shows twice in one turn: once for the send, once for the receive.
+    let mut lost = false;
+    let server = Server {
+        refuse: |_| false,
+        statement: move |_, _: &[u8], now_ns: u64, answers: &mut Vec<Answer>| {
+            if now_ns < 500 * MS || std::mem::replace(&mut lost, true) {
+                answers.push(send(MS, DONE));
+            } else {
+                answers.extend([close(MS), close(MS)]);
+            }
+        },
+    };
+    let (driven, _) = simulate(&Selects::new(), &plan(1, 1.0), stamped(), server).unwrap();
+    assert_eq!(driven.collected.measured.all().failed, 1);
+    let outage = &driven.events[0];
+    // Opened again at its first try.
+    assert_eq!(outage.until_ns.unwrap() - outage.from_ns, 30_000);
+}
+
+/// A server that takes its time for some clients, and speaks to others meanwhile.
+struct Slow {
+    connects: u32,
+}
+
+impl Script for Slow {
+    fn connect(&mut self, slot: u32, _: u64) -> Result<u64, i32> {
+        self.connects += 1;
+        Ok(if slot == 2 { 10 * MS } else { 10_000 })
+    }
+
+    fn request(&mut self, slot: u32, bytes: &[u8], _: u64, answers: &mut Vec<Answer>) {
+        const NOTICE: &[u8] = b"N\0\0\0\x0eSNOTICE\0\0\0";
+        if bytes[0] != 0 {
+            return answers.push(send(MS, DONE));
+        }
+        answers.push(send(20_000, WELCOME));
+        if slot == 0 {
+            answers.extend([send(MS, &NOTICE[..7]), send(2 * MS, &NOTICE[7..])]);
+        }
+        if slot == 1 && self.connects <= 3 {
+            answers.push(close(MS));
+        }
+    }
+}
+
+#[test]
+fn what_comes_before_all_are_connected_is_taken_in() {
+    let (driven, _) = simulate(
+        &Selects::new(),
+        &plan(3, 0.1),
+        stamped(),
+        Slow { connects: 0 },
+    )
+    .unwrap();
+    assert_eq!(driven.collected.measured.all().failed, 0);
+    assert_eq!(driven.collected.measured.health.connections, 3);
+    assert!(driven.events.is_empty(), "{:?}", driven.events);
+}
+
+/// A server that takes each client once and never answers a later connect.
+struct Once(u32);
+
+impl Script for Once {
+    fn connect(&mut self, _: u32, _: u64) -> Result<u64, i32> {
+        self.0 += 1;
+        Ok(if self.0 <= 2 { 10_000 } else { 3_600_000 * MS })
+    }
+
+    fn request(&mut self, _: u32, bytes: &[u8], _: u64, answers: &mut Vec<Answer>) {
+        answers.push(send(MS, if bytes[0] == 0 { WELCOME } else { DONE }));
+    }
+}
+
+#[test]
+fn a_connect_that_takes_too_long_is_told_to_who_asked_for_it() {
+    let mut plan = plan(1, 10.0);
+    plan.connect_per_transaction = true;
+    let env = prony_server::Environment::new("tester", std::path::Path::new("/nonexistent"));
+    let url = "host=127.0.0.1 sslmode=disable user=tester dbname=bench connect_timeout=2";
+    let interrupt = AtomicBool::new(false);
+    let job = prony_drive::Job {
+        program: &Selects::new(),
+        target: &prony_server::resolve(url, &env).unwrap(),
+        tcp_target: None,
+        plan: &plan,
+        seed: 1,
+        interrupt: &interrupt,
+    };
+    let mut watch = Watch::default();
+    let driven = prony_drive::run_simulated(&job, stamped(), Once(0), &mut watch).unwrap();
+    let all = driven.collected.measured.all();
+    // After that the user waits for a server that takes anyone, outside a transaction.
+    assert_eq!((all.committed, all.failed), (1, 1));
+    assert_eq!(driven.collected.measured.leftover.unfinished, 0);
 }
 
 #[test]
