@@ -177,7 +177,9 @@ impl Conn {
     /// The connection is gone, for this reason.
     pub fn lost(&self, reason: &str) {
         let exchange = self.exchange.borrow();
-        let said = exchange.error().map(|error| (error.code, error.message));
+        let said = exchange
+            .last_words()
+            .map(|error| (error.code, error.message));
         let ambiguous = self.awaits(Ask::Send)
             && match self.effect.get() {
                 Effect::Reads => false,

@@ -206,7 +206,7 @@ impl Db {
             return Err(self.conn.failure());
         }
         let exchange = self.conn.exchange();
-        match exchange.failed().then(|| exchange.error()).flatten() {
+        match exchange.error() {
             Some(error) => Err(DbError::server(error.code, error.message)),
             None => Ok(Rows { exchange }),
         }

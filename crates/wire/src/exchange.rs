@@ -82,16 +82,16 @@ impl Exchange {
         Ok(complete)
     }
 
-    /// The reply's error, or what the server said before it closed the connection.
+    /// The reply's error.
     pub fn error(&self) -> Option<ServerError> {
         let Protocol::Postgres { reply, .. } = &self.protocol;
         reply.error().map(ServerError::parse)
     }
 
-    /// Whether the reply holds an error.
-    pub fn failed(&self) -> bool {
+    /// What the server said before it closed the connection.
+    pub fn last_words(&self) -> Option<ServerError> {
         let Protocol::Postgres { reply, .. } = &self.protocol;
-        reply.error().is_some()
+        reply.last_words().map(ServerError::parse)
     }
 
     /// State of the session's transaction block after the last reply.
