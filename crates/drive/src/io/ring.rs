@@ -19,8 +19,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 const SUBMISSIONS: u32 = 1024;
 const BUFFER_GROUP: u16 = 0;
-/// A request up to this size always fits into an empty socket buffer, so that its completion need
-/// not be awaited before the next request is written.
+/// A request up to this size fits into an empty socket buffer; its completion is then of no interest.
 const SMALL_BYTES: usize = 16 * 1024;
 /// Header that a multishot recvmsg puts in front: four 32-bit numbers.
 const HEADER_BYTES: usize = 16;
@@ -43,8 +42,10 @@ pub struct Ring {
     /// A buffer that was fetched and is given back with the next call.
     held: Option<u16>,
     slots: Vec<Connection>,
-    /// Slots whose sends are queued and not submitted.
-    queued: Vec<Slot>,
+    /// Slots with bytes to send in the next turn, and whether with a stamp.
+    queued: Vec<(Slot, bool)>,
+    /// Slots whose sends are in the submission queue, in this order.
+    batch: Vec<Slot>,
     /// What every receive asks for: no name, and room for stamps.
     receive_header: Box<libc::msghdr>,
     stamped_send: Box<StampedSend>,
@@ -59,11 +60,24 @@ struct Connection {
     tcp: bool,
     connecting: Option<Box<RawAddress>>,
     out: Vec<u8>,
-    /// A large send is not completed yet: `out` must not be touched.
-    sending: bool,
-    /// What to send after it.
+    state: Out,
+    /// The socket did not take all: the completion of what is left is awaited, however little.
+    stalled: bool,
+    /// What to send after `out`, while the kernel has that.
     next: Vec<u8>,
     sent: Sent,
+}
+
+/// How the bytes to send of a connection stand.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Out {
+    /// There are none, or the kernel took them: they may be overwritten.
+    #[default]
+    Free,
+    /// They wait for the turn: more may be added.
+    Queued,
+    /// The kernel may still read them: they must not be touched.
+    Sending,
 }
 
 /// A send with a control message. The kernel copies it while it submits, so one serves all.
@@ -134,6 +148,7 @@ impl Ring {
             held: None,
             slots,
             queued: Vec::with_capacity(connections),
+            batch: Vec::with_capacity(connections),
             receive_header,
             stamped_send: Box::new(StampedSend {
                 header,
@@ -159,7 +174,9 @@ impl Ring {
     fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
         loop {
             // SAFETY: every entry made here points only to memory of this engine that stays in
-            // place until the entry's completion: `out` of a connection, a boxed address or header.
+            // place as long as the kernel may look at it: `out` of a connection until an awaited send
+            // completes, and until the submission of any other, which the kernel does at once or
+            // not at all; a boxed address until its connect completes; a boxed header.
             if unsafe { self.ring.submission().push(entry) }.is_ok() {
                 return Ok(());
             }
@@ -168,10 +185,10 @@ impl Ring {
         }
     }
 
-    /// Notes for the queued sends when they leave: now, in this order.
+    /// Notes for the sends in the submission queue when they leave: now, in this order.
     fn note_submission(&mut self) {
         let before_ns = self.clock.now_ns();
-        for (place, slot) in (0..).zip(self.queued.drain(..)) {
+        for (place, slot) in (0..).zip(self.batch.drain(..)) {
             self.slots[slot as usize].sent = Sent { before_ns, place };
         }
     }
@@ -187,17 +204,32 @@ impl Ring {
         self.push(&entry)
     }
 
+    /// Puts all sends that are queued into the submission queue.
+    fn push_sends(&mut self) -> io::Result<()> {
+        let mut queued = std::mem::take(&mut self.queued);
+        let pushed = queued
+            .drain(..)
+            .try_for_each(|(slot, stamp)| self.push_send(slot, stamp));
+        self.queued = queued;
+        pushed
+    }
+
     fn push_send(&mut self, slot: Slot, stamp: bool) -> io::Result<()> {
-        if self.fd(slot).is_none() {
-            return Ok(());
-        }
         let tag = self.tag(Op::Send, slot);
         let connection = &mut self.slots[slot as usize];
-        connection.sending = connection.out.len() > SMALL_BYTES;
-        let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
         let (at, length) = (connection.out.as_mut_ptr(), connection.out.len());
-        // Other sockets refuse the question.
-        let stamp = stamp && connection.tcp;
+        let awaited = length > SMALL_BYTES || std::mem::take(&mut connection.stalled);
+        let (state, wait, quiet) = if awaited {
+            (Out::Sending, 0, squeue::Flags::empty())
+        } else {
+            // What the socket does not take at once comes back, and the kernel keeps no pointer.
+            let quiet = squeue::Flags::SKIP_SUCCESS;
+            (Out::Free, libc::MSG_DONTWAIT, quiet)
+        };
+        connection.state = state;
+        let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL | wait;
+        // Sockets other than TCP refuse the question; of a large request it is of no use.
+        let stamp = stamp && connection.tcp && !awaited;
         let entry = if stamp {
             let send = &mut *self.stamped_send;
             send.vector.iov_base = at.cast();
@@ -214,19 +246,34 @@ impl Ring {
                 .flags(flags)
                 .build()
         };
-        let quiet = if self.slots[slot as usize].sending {
-            squeue::Flags::empty()
-        } else {
-            squeue::Flags::SKIP_SUCCESS
-        };
         self.push(&entry.flags(quiet).user_data(tag))?;
-        self.queued.push(slot);
+        self.batch.push(slot);
         if stamp {
             // One header serves all: it must be with the kernel before it is used again.
             self.note_submission();
             self.ring.submit()?;
         }
         Ok(())
+    }
+
+    /// A send is heard of only if it was awaited, or not taken whole. Completions are taken in by
+    /// the turn that submitted, so the bytes still stand in `out`.
+    fn sent_some(&mut self, slot: Slot, result: i32) -> Option<What> {
+        if result < 0 && result != -libc::EAGAIN {
+            return Some(What::Closed(-result));
+        }
+        let connection = &mut self.slots[slot as usize];
+        let done = (result.max(0) as usize).min(connection.out.len());
+        connection.out.drain(..done);
+        connection.stalled = !connection.out.is_empty();
+        connection.out.append(&mut connection.next);
+        if connection.out.is_empty() {
+            connection.state = Out::Free;
+        } else {
+            connection.state = Out::Queued;
+            self.queued.push((slot, false));
+        }
+        None
     }
 
     fn completed(&mut self, entry: &cqueue::Entry) -> io::Result<Option<Event>> {
@@ -260,18 +307,7 @@ impl Ring {
             self.arm_receive(slot)?;
             return Ok(event(What::Opened));
         }
-        // A send: heard of only if it was large, or failed.
-        if result < 0 {
-            return Ok(event(What::Closed(-result)));
-        }
-        let connection = &mut self.slots[slot as usize];
-        connection.sending = false;
-        if !connection.next.is_empty() {
-            std::mem::swap(&mut connection.out, &mut connection.next);
-            connection.next.clear();
-            self.push_send(slot, false)?;
-        }
-        Ok(None)
+        Ok(self.sent_some(slot, result).and_then(event))
     }
 
     fn received(
@@ -333,13 +369,19 @@ impl Io for Ring {
         connection.socket = Some(socket);
         connection.tcp = matches!(address, Address::Tcp(_));
         connection.connecting = Some(raw);
-        connection.sending = false;
+        connection.out.clear();
+        connection.state = Out::Free;
+        connection.stalled = false;
         connection.next.clear();
         let tag = self.tag(Op::Connect, slot);
         self.push(&entry.user_data(tag))
     }
 
     fn close(&mut self, slot: Slot, farewell: &[u8]) {
+        if self.slots[slot as usize].state == Out::Queued {
+            self.queued.retain(|(queued, _)| *queued != slot);
+            let _ = self.push_send(slot, false);
+        }
         // The number of the descriptor may be given to the next socket at once: what is queued for
         // it must be with the kernel before.
         if !self.ring.submission().is_empty() {
@@ -350,10 +392,12 @@ impl Io for Ring {
         let Some(fd) = connection.socket.take() else {
             return;
         };
-        if !farewell.is_empty() && !connection.sending {
+        let sending = connection.state == Out::Sending;
+        if !farewell.is_empty() && !sending {
             socket::send_now(fd.as_raw_fd(), farewell);
         }
-        if connection.sending {
+        connection.state = Out::Free;
+        if sending {
             // The kernel may still read these bytes: they are given up, not reused.
             std::mem::forget(std::mem::take(&mut connection.out));
         }
@@ -369,14 +413,19 @@ impl Io for Ring {
 
     fn send(&mut self, slot: Slot, bytes: &[u8], stamp: bool) {
         let connection = &mut self.slots[slot as usize];
-        if connection.sending {
-            connection.next.extend_from_slice(bytes);
+        if connection.socket.is_none() {
             return;
         }
-        connection.out.clear();
+        match connection.state {
+            Out::Sending => return connection.next.extend_from_slice(bytes),
+            Out::Queued => {}
+            Out::Free => {
+                connection.out.clear();
+                connection.state = Out::Queued;
+                self.queued.push((slot, stamp));
+            }
+        }
         connection.out.extend_from_slice(bytes);
-        // A failed submission shows itself again, and is reported, in the turn.
-        let _ = self.push_send(slot, stamp);
     }
 
     fn sent(&self, slot: Slot) -> Sent {
@@ -390,6 +439,7 @@ impl Io for Ring {
     fn turn(&mut self, until_ns: u64, events: &mut Vec<Event>) -> io::Result<()> {
         self.release();
         self.buffers.publish();
+        self.push_sends()?;
         self.note_submission();
         let wait_ns = until_ns.saturating_sub(self.clock.now_ns());
         let timeout = Timespec::new()
@@ -404,12 +454,17 @@ impl Io for Ring {
                 _ => return Err(error),
             },
         }
+        // The end of a connection is told after what it still had to say.
+        let mut ends = Vec::new();
         // Entries are taken one by one: handling one may need the queues.
         while let Some(entry) = { self.ring.completion().next() } {
-            if let Some(event) = self.completed(&entry)? {
-                events.push(event);
+            match self.completed(&entry)? {
+                Some(event) if matches!(event.what, What::Closed(_)) => ends.push(event),
+                Some(event) => events.push(event),
+                None => {}
             }
         }
+        events.append(&mut ends);
         Ok(())
     }
 

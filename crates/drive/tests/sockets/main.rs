@@ -5,6 +5,7 @@
 #[allow(dead_code)]
 mod support;
 
+mod engine;
 mod server;
 
 use prony_drive::{Driven, Job, run};
