@@ -16,6 +16,7 @@ use crate::stamps::{CALIBRATED, Stamps};
 use crate::timers::{Due, Timers};
 use prony_measure::{Leftover, Recorder};
 use prony_session::{Ask, Conn, Db, DbError, Desk, Ended, Program, User, UserId};
+use std::any::Any;
 use std::collections::VecDeque;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -65,6 +66,13 @@ impl Timing {
         let over = self.end_ns.is_some_and(|end_ns| now_ns >= end_ns);
         (!over && schedule.next_ns() <= now_ns).then(|| schedule.take())
     }
+}
+
+/// What a panic said.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no reason given")
 }
 
 /// One user and its connection.
@@ -328,7 +336,9 @@ impl<'a, I: Io> Worker<'a, I> {
                     Err(ended) => ended,
                 },
                 Ok(std::task::Poll::Ready(ended)) => ended,
-                Err(_) => Ended::Failed("its program panicked".to_owned()),
+                Err(panic) => {
+                    Ended::Failed(format!("its program panicked: {}", panic_text(&*panic)))
+                }
             };
             self.seats[slot as usize].user = None;
             if let Ended::Failed(detail) = ended {

@@ -60,6 +60,10 @@ impl Db {
             }
             if self.desk.rules().paced && !self.desk.is_over(self.conn.noticed_ns()) {
                 self.wait(Ask::Start).await;
+            } else if self.conn.now.get().started_ns == self.conn.noticed_ns() {
+                // It has asked nothing since its last start. A program that never does, such as a
+                // script without SQL, would hold the loop for good.
+                self.sleep(Duration::from_nanos(1)).await;
             }
             let started_ns = self.conn.noticed_ns();
             if self.desk.is_over(started_ns) {

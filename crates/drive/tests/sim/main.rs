@@ -530,7 +530,61 @@ fn a_user_that_panics_or_awaits_nothing_ends_alone() {
     assert!(calls.load(Ordering::Relaxed));
     let failed: Vec<_> = driven.events.iter().map(|event| event.what).collect();
     assert_eq!(failed, [Incident::UserFailed, Incident::UserFailed]);
+    let said = &driven.events[1].detail;
+    assert_eq!(said, "its program panicked: on purpose");
     assert!(driven.collected.measured.all().committed >= 99);
+}
+
+#[test]
+fn a_user_that_asks_nothing_leaves_the_others_their_turns() {
+    let program = With(|id: prony_session::UserId, mut db: Db| -> User {
+        Box::pin(async move {
+            loop {
+                if let Err(ended) = db.start(0).await {
+                    return ended;
+                }
+                let result = match id.client {
+                    0 => Ok(Outcome::Committed),
+                    _ => db.query("SELECT 1").await.map(|_| Outcome::Committed),
+                };
+                if let Err(ended) = db.end(result).await {
+                    return ended;
+                }
+            }
+        })
+    });
+    let (driven, _) = simulate(&program, &plan(2, 0.0001), stamped(), after(10_000)).unwrap();
+    let all = driven.collected.measured.all();
+    // One a nanosecond of the simulated time by the idle one, one every 10 µs by the other.
+    assert!(
+        (100_000..=100_012).contains(&all.committed),
+        "{}",
+        all.committed
+    );
+    assert_eq!(all.response.max_ns, 10_000);
+}
+
+#[test]
+fn a_mistake_in_a_worker_keeps_the_figures_so_far() {
+    // A kind that the program does not have.
+    let program = With(|_, mut db: Db| -> User {
+        Box::pin(async move {
+            for number in 0.. {
+                if let Err(ended) = db.start(u16::from(number == 20)).await {
+                    return ended;
+                }
+                let result = db.query("SELECT 1").await.map(|_| Outcome::Committed);
+                if let Err(ended) = db.end(result).await {
+                    return ended;
+                }
+            }
+            unreachable!("the count is endless")
+        })
+    });
+    let (driven, watch) = simulate(&program, &plan(1, 5.0), stamped(), after(100 * MS)).unwrap();
+    assert!(driven.failure.unwrap().contains("a worker panicked"));
+    let kept: u64 = watch.rows.iter().map(|row| row.0).sum();
+    assert!(kept >= 19, "{kept}");
 }
 
 #[test]

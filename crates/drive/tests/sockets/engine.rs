@@ -4,9 +4,10 @@ use prony_drive::io::epoll::Epoll;
 use prony_drive::io::ring::{Ring, probe};
 use prony_drive::io::{Event, Io, What};
 use prony_server::{Address, TcpOptions};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
+use std::sync::Arc;
 
 /// An engine with one open connection, and its peer.
 struct Pair<P> {
@@ -127,6 +128,27 @@ fn all_sends_of_one_turn_arrive_in_order() {
         pair.turn();
         pair.peer.read_exact(&mut arrived).expect("all bytes");
         assert!(arrived == wanted, "{name}");
+    }
+}
+
+#[test]
+fn a_reply_of_many_buffers_arrives_whole() {
+    let reply: Arc<Vec<u8>> = Arc::new((0..3 << 20).map(|n: u32| (n / 7) as u8).collect());
+    for io in engines() {
+        let name = io.name();
+        let mut pair = tcp(io);
+        let (mut peer, bytes) = (pair.peer.try_clone().expect("a socket"), reply.clone());
+        let writer = std::thread::spawn(move || peer.write_all(&bytes).expect("a reader"));
+        let mut arrived = Vec::new();
+        while arrived.len() < reply.len() {
+            for event in pair.turn() {
+                if let Some(received) = pair.io.receive(event) {
+                    arrived.extend_from_slice(received.bytes);
+                }
+            }
+        }
+        writer.join().expect("all written");
+        assert!(arrived == *reply, "{name}");
     }
 }
 
