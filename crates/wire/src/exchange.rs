@@ -45,15 +45,8 @@ impl Exchange {
     pub fn request<'a>(&mut self, batch: impl Iterator<Item = (&'a Statement, &'a [Value<'a>])>) {
         let Protocol::Postgres { codec, reply } = &mut self.protocol;
         self.out.clear();
-        let mut ready = 0;
-        for (statement, values) in batch {
-            ready += codec.execute(statement, values, &mut self.out);
-        }
-        if ready == 0 {
-            codec.sync(&mut self.out);
-            ready = 1;
-        }
-        reply.expect(ready);
+        codec.request(batch, &mut self.out);
+        reply.expect(1);
     }
 
     /// Makes one request of plain text.
