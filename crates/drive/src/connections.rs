@@ -18,6 +18,9 @@ const OPENING_MAX: usize = 32;
 /// Waits between tries to get a connection back.
 pub(crate) const RETRY_FIRST_NS: u64 = 50_000_000;
 const RETRY_MAX_NS: u64 = 1_000_000_000;
+/// A connection that was lost sooner than this was no success: a server that takes clients and drops
+/// them is not to be stormed.
+const BRIEF_NS: u64 = 100_000_000;
 
 /// Connections that come and go.
 impl<I: Io> Worker<'_, I> {
@@ -163,7 +166,7 @@ impl<I: Io> Worker<'_, I> {
     fn seat_up(&mut self, slot: Slot, leftover: &[u8]) {
         let seat = &mut self.seats[slot as usize];
         seat.deadline_ns = u64::MAX;
-        seat.backoff_ns = RETRY_FIRST_NS;
+        seat.up_ns = self.clock.now_ns();
         seat.conn.opened();
         // Nothing but notices can be here; what breaks the protocol shows with the first reply.
         let _ = seat.conn.feed(leftover);
@@ -228,6 +231,9 @@ impl<I: Io> Worker<'_, I> {
         }
         seat.link.close(&mut self.io, slot);
         seat.conn.closed();
+        if std::mem::take(&mut seat.brief) && seat.conn.awaits(Ask::Reconnect) {
+            return self.retry_later(slot);
+        }
         match self.begin(slot) {
             Step::Waiting | Step::Up(_) => {}
             Step::TryLater => self.retry_later(slot),
@@ -257,6 +263,10 @@ impl<I: Io> Worker<'_, I> {
         seat.link.close(&mut self.io, slot);
         seat.conn.lost(reason);
         seat.missing = true;
+        seat.brief = now_ns - seat.up_ns < BRIEF_NS;
+        if !seat.brief {
+            seat.backoff_ns = RETRY_FIRST_NS;
+        }
         self.up -= 1;
         self.missing += 1;
         let outage = self.outage.get_or_insert_with(|| Happening {

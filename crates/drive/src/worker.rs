@@ -88,6 +88,10 @@ pub(crate) struct Seat {
     pub(crate) deadline_ns: u64,
     /// The last wait before a new try to connect.
     pub(crate) backoff_ns: u64,
+    /// When its connection came up.
+    pub(crate) up_ns: u64,
+    /// Its last connection was lost at once: the next waits, as if it had been refused.
+    pub(crate) brief: bool,
     /// Its connection was lost and is not back.
     pub(crate) missing: bool,
 }
@@ -123,6 +127,8 @@ impl<'a, I: Io> Worker<'a, I> {
             stamped: false,
             deadline_ns: u64::MAX,
             backoff_ns: RETRY_FIRST_NS,
+            up_ns: 0,
+            brief: false,
             missing: false,
         };
         Worker {

@@ -610,7 +610,8 @@ fn a_server_that_breaks_the_protocol_costs_its_connection() {
     let (driven, _) = simulate(&Selects::new(), &plan(1, 1.0), stamped(), server).unwrap();
     let measured = &driven.collected.measured;
     assert_eq!(measured.all().committed, 0);
-    assert!(measured.all().failed > 3);
+    // At once, and then after 50, 100, 200 and 400 ms: a server that drops all is not stormed.
+    assert_eq!(measured.all().failed, 5);
     let entry = measured.errors.entries()[0].clone();
     assert!(
         entry.example.contains("the server sent"),
