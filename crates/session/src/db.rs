@@ -37,6 +37,7 @@ pub struct Db {
     conn: Rc<Conn>,
     desk: Rc<Desk>,
     done: u64,
+    last_start_ns: Option<u64>,
 }
 
 impl Db {
@@ -46,6 +47,7 @@ impl Db {
             conn,
             desk,
             done: 0,
+            last_start_ns: None,
         }
     }
 
@@ -60,7 +62,7 @@ impl Db {
             }
             if self.desk.rules().paced && !self.desk.is_over(self.conn.noticed_ns()) {
                 self.wait(Ask::Start).await;
-            } else if self.conn.now.get().started_ns == self.conn.noticed_ns() {
+            } else if self.last_start_ns == Some(self.conn.noticed_ns()) {
                 // It has asked nothing since its last start. A program that never does, such as a
                 // script without SQL, would hold the loop for good.
                 self.sleep(Duration::from_nanos(1)).await;
@@ -75,6 +77,7 @@ impl Db {
                 started_ns
             };
             self.done += u64::from(self.desk.counts(started_ns));
+            self.last_start_ns = Some(started_ns);
             self.conn.start(Now {
                 kind,
                 scheduled_ns,
