@@ -81,9 +81,7 @@ impl<I: Io> Worker<'_, I> {
         };
         if lost {
             self.up -= 1;
-            self.seats[event.slot as usize]
-                .link
-                .close(&mut self.io, event.slot);
+            self.seats[event.slot as usize].close(&mut self.io, event.slot);
             self.retry_later(event.slot);
         }
     }
@@ -229,7 +227,7 @@ impl<I: Io> Worker<'_, I> {
         if seat.link.is_up() {
             self.up -= 1;
         }
-        seat.link.close(&mut self.io, slot);
+        seat.close(&mut self.io, slot);
         seat.conn.closed();
         if std::mem::take(&mut seat.brief) && seat.conn.awaits(Ask::Reconnect) {
             return self.retry_later(slot);
@@ -260,7 +258,7 @@ impl<I: Io> Worker<'_, I> {
     ) -> usize {
         let now_ns = self.clock.now_ns();
         let seat = &mut self.seats[slot as usize];
-        seat.link.close(&mut self.io, slot);
+        seat.close(&mut self.io, slot);
         seat.conn.lost(reason);
         seat.missing = true;
         seat.brief = now_ns - seat.up_ns < BRIEF_NS;

@@ -13,9 +13,6 @@ use prony_wire::postgres::{Connector, Parameters, Progress};
 use std::io;
 use std::time::Duration;
 
-/// PostgreSQL's Terminate message.
-const TERMINATE: &[u8] = b"X\0\0\0\x04";
-
 /// The ways to a server, shared by all links to it.
 #[derive(Debug)]
 pub struct Routes {
@@ -113,11 +110,11 @@ impl Link {
         self.open(io, slot, routes)
     }
 
-    /// Closes it, politely if it is up.
-    pub fn close(&mut self, io: &mut impl Io, slot: Slot) {
+    /// Closes it, with these last words if it is up.
+    pub fn close(&mut self, io: &mut impl Io, slot: Slot, words: &[u8]) {
         let mut farewell = Vec::new();
         if self.is_up() {
-            self.channel.send(TERMINATE, &mut farewell);
+            self.channel.send(words, &mut farewell);
         }
         io.close(slot, &farewell);
         self.phase = Phase::Down;
@@ -181,7 +178,7 @@ impl Link {
     pub fn failed(&mut self, io: &mut impl Io, slot: Slot, routes: &Routes, errno: i32) -> Step {
         // A unix socket with a full queue of new connections says "try again".
         if errno == libc::EAGAIN && matches!(self.phase, Phase::Opening) {
-            self.close(io, slot);
+            self.close(io, slot, &[]);
             return Step::TryLater;
         }
         let cause = match errno {
@@ -266,7 +263,7 @@ impl Link {
             endpoint: Box::new(route.endpoint.clone()),
             cause,
         });
-        self.close(io, slot);
+        self.close(io, slot, &[]);
         let more_attempts =
             usize::from(self.attempt) + 1 < routes.endpoints[usize::from(self.endpoint)].len();
         let more_endpoints = usize::from(self.endpoint) + 1 < routes.endpoints.len();

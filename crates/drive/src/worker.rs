@@ -96,6 +96,13 @@ pub(crate) struct Seat {
     pub(crate) missing: bool,
 }
 
+impl Seat {
+    /// Closes the connection, politely if it is up.
+    pub(crate) fn close(&mut self, io: &mut impl Io, slot: Slot) {
+        self.link.close(io, slot, self.conn.farewell());
+    }
+}
+
 /// The connections of one thread, and the loop over them.
 pub struct Worker<'a, I: Io> {
     pub(crate) io: I,
@@ -208,7 +215,7 @@ impl<'a, I: Io> Worker<'a, I> {
         for slot in 0..self.seats.len() {
             // A user goes before its connection: it may hold a request that is given up.
             self.seats[slot].user = None;
-            self.seats[slot].link.close(&mut self.io, slot as Slot);
+            self.seats[slot].close(&mut self.io, slot as Slot);
         }
     }
 

@@ -5,8 +5,7 @@
 
 use crate::error::DbError;
 use prony_measure::{Kind, Outcome, Parts, Sample};
-use prony_wire::postgres::reply::Block;
-use prony_wire::{Effect, Exchange, Statement, Value};
+use prony_wire::{Block, Effect, Exchange, Statement, Value};
 use std::cell::{Cell, Ref, RefCell};
 
 /// What stands between a user and its worker.
@@ -116,6 +115,11 @@ impl Conn {
     /// The time at which the user first runs, nanoseconds of the run's clock.
     pub fn begin(&self, noticed_ns: u64) {
         self.noticed_ns.set(noticed_ns);
+    }
+
+    /// What to say to the server before the connection is closed.
+    pub fn farewell(&self) -> &'static [u8] {
+        self.exchange.borrow().farewell()
     }
 
     /// The bytes of the request.

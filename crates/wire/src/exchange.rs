@@ -4,10 +4,21 @@
 //! for the user. Must never: let a caller see which protocol it is. A second protocol is a second
 //! variant here.
 
-use crate::postgres::codec::Codec;
+use crate::postgres::codec::{Codec, TERMINATE};
 use crate::postgres::error::ServerError;
-use crate::postgres::reply::{Block, Reply, Row, Violation};
+use crate::postgres::reply::{Reply, Row, Violation};
 use crate::statement::{QueryMode, Statement, Value};
+
+/// State of a session's transaction block, as the server tells with each reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// No block is open.
+    Idle,
+    /// Inside a block.
+    Open,
+    /// Inside a block that failed and must be rolled back.
+    Failed,
+}
 
 /// Requests and replies of one connection.
 #[derive(Debug)]
@@ -47,6 +58,12 @@ impl Exchange {
         self.out.clear();
         codec.request(batch, &mut self.out);
         reply.expect(1);
+    }
+
+    /// What to say before the connection is closed, so that the server need not wonder.
+    pub fn farewell(&self) -> &'static [u8] {
+        let Protocol::Postgres { .. } = &self.protocol;
+        TERMINATE
     }
 
     /// Makes one request of plain text.

@@ -9,6 +9,9 @@ use crate::statement::{QueryMode, Statement, Value};
 /// Ends a request in the extended protocol.
 const SYNC: &[u8] = b"S\0\0\0\x04";
 
+/// Ends the session.
+pub(crate) const TERMINATE: &[u8] = b"X\0\0\0\x04";
+
 /// What a connection remembers between requests.
 #[derive(Debug)]
 pub struct Codec {

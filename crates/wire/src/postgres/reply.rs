@@ -4,6 +4,7 @@
 //! and error on demand. Must never: copy a row, or allocate once its buffer has grown to what the
 //! workload's replies need.
 
+use crate::exchange::Block;
 use std::ops::Range;
 
 /// Largest message that is believed; a longer one is a broken or hostile server.
@@ -40,17 +41,6 @@ impl std::fmt::Display for Violation {
             }
         }
     }
-}
-
-/// State of a session's transaction block, as ReadyForQuery tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Block {
-    /// No block is open.
-    Idle,
-    /// Inside a block.
-    Open,
-    /// Inside a block that failed and must be rolled back.
-    Failed,
 }
 
 /// The reply to one request.
