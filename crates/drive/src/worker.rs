@@ -14,7 +14,7 @@ use crate::link::{Link, Routes, Scratch};
 use crate::pace;
 use crate::stamps::{CALIBRATED, Stamps};
 use crate::timers::{Due, Timers};
-use prony_measure::{Leftover, Recorder};
+use prony_measure::Recorder;
 use prony_session::{Ask, Conn, Db, DbError, Desk, Ended, Program, User, UserId};
 use std::any::Any;
 use std::collections::VecDeque;
@@ -444,18 +444,6 @@ impl<'a, I: Io> Worker<'a, I> {
         ended
     }
 
-    /// The end of the window: no transaction starts from now on. Users that are in none, because
-    /// they wait for a start or a connection, or think, are let go. Returns how many ended.
-    fn stop(&mut self) -> usize {
-        self.desk.stop();
-        self.waiting.clear();
-        let seats = self.seats.iter_mut();
-        seats
-            .filter(|seat| !seat.conn.is_under_way())
-            .filter_map(|seat| seat.user.take())
-            .count()
-    }
-
     /// Hands in finished intervals, and looks after what need not be seen to at every turn.
     /// Returns how many users ended by it.
     fn hand_in(&mut self, now_ns: u64, timing: &mut Timing, reports: &mut impl Reports) -> usize {
@@ -469,31 +457,6 @@ impl<'a, I: Io> Worker<'a, I> {
             ended += self.later_step(slot, step, timing, reports);
         }
         ended
-    }
-
-    fn finish(&mut self, timing: &mut Timing, reports: &mut impl Reports) {
-        let now_ns = self.clock.now_ns();
-        let end_ns = timing.end_ns.unwrap_or(now_ns).min(now_ns);
-        let under_way = self.seats.iter().filter(|seat| seat.conn.is_under_way());
-        let mut leftover = Leftover {
-            unfinished: under_way.count() as u64,
-            ..Leftover::default()
-        };
-        while let Some(schedule) = &mut timing.schedule {
-            if schedule.next_ns() >= end_ns {
-                break;
-            }
-            schedule.take();
-            leftover.never_started += 1;
-        }
-        if let Some(outage) = self.outage.take() {
-            reports.event(outage);
-        }
-        timing.recorder.set_connections(self.up);
-        timing.recorder.finish(now_ns, leftover);
-        while let Some(interval) = timing.recorder.take() {
-            reports.interval(interval);
-        }
     }
 
     fn next_deadline_ns(&self, timing: &Timing, now_ns: u64) -> u64 {

@@ -6,8 +6,11 @@
 //! A turn is one system call. Each send wakes a server process, and each wake-up may take the CPU
 //! from us: thirty sends in one call cost one such loss instead of thirty.
 
+mod send;
+
+use self::send::{Out, StampedSend};
 use super::buffers::Buffers;
-use super::socket::{self, AskStamp, CONTROL_BYTES, RawAddress};
+use super::socket::{self, CONTROL_BYTES, RawAddress};
 use super::{Event, Io, Received, Sent, Slot, What};
 use crate::clock::Clock;
 use io_uring::types::{CancelBuilder, Fd, Fixed, SubmitArgs, Timespec};
@@ -19,8 +22,6 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 const SUBMISSIONS: u32 = 1024;
 const BUFFER_GROUP: u16 = 0;
-/// A request up to this size fits into an empty socket buffer; its completion is then of no interest.
-const SMALL_BYTES: usize = 16 * 1024;
 /// Header that a multishot recvmsg puts in front: four 32-bit numbers.
 const HEADER_BYTES: usize = 16;
 /// As much of a generation as there is room for in user data.
@@ -66,25 +67,6 @@ struct Connection {
     /// What to send after `out`, while the kernel has that.
     next: Vec<u8>,
     sent: Sent,
-}
-
-/// How the bytes to send of a connection stand.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Out {
-    /// There are none, or the kernel took them: they may be overwritten.
-    #[default]
-    Free,
-    /// They wait for the turn: more may be added.
-    Queued,
-    /// The kernel may still read them: they must not be touched.
-    Sending,
-}
-
-/// A send with a control message. The kernel copies it while it submits, so one serves all.
-struct StampedSend {
-    header: libc::msghdr,
-    vector: libc::iovec,
-    ask: AskStamp,
 }
 
 /// Whether this process may use io_uring with all that the engine needs, else why not.
@@ -136,11 +118,9 @@ impl Ring {
         }
         let mut slots = Vec::new();
         slots.resize_with(connections, Connection::default);
-        // SAFETY: all-zero bytes are a valid `msghdr` and `iovec`.
-        let (mut receive_header, header, vector) =
-            unsafe { (Box::new(zeroed::<libc::msghdr>()), zeroed(), zeroed()) };
+        // SAFETY: all-zero bytes are a valid `msghdr`.
+        let mut receive_header = Box::new(unsafe { zeroed::<libc::msghdr>() });
         receive_header.msg_controllen = CONTROL_BYTES;
-        let ask = AskStamp::request();
         Ok(Ring {
             ring,
             clock: Clock::System,
@@ -150,11 +130,7 @@ impl Ring {
             queued: Vec::with_capacity(connections),
             batch: Vec::with_capacity(connections),
             receive_header,
-            stamped_send: Box::new(StampedSend {
-                header,
-                vector,
-                ask,
-            }),
+            stamped_send: Box::new(StampedSend::new()),
         })
     }
 
@@ -202,78 +178,6 @@ impl Ring {
             .build()
             .user_data(self.tag(Op::Receive, slot));
         self.push(&entry)
-    }
-
-    /// Puts all sends that are queued into the submission queue.
-    fn push_sends(&mut self) -> io::Result<()> {
-        let mut queued = std::mem::take(&mut self.queued);
-        let pushed = queued
-            .drain(..)
-            .try_for_each(|(slot, stamp)| self.push_send(slot, stamp));
-        self.queued = queued;
-        pushed
-    }
-
-    fn push_send(&mut self, slot: Slot, stamp: bool) -> io::Result<()> {
-        let tag = self.tag(Op::Send, slot);
-        let connection = &mut self.slots[slot as usize];
-        let (at, length) = (connection.out.as_mut_ptr(), connection.out.len());
-        let awaited = length > SMALL_BYTES || std::mem::take(&mut connection.stalled);
-        let (state, wait, quiet) = if awaited {
-            (Out::Sending, 0, squeue::Flags::empty())
-        } else {
-            // What the socket does not take at once comes back, and the kernel keeps no pointer.
-            let quiet = squeue::Flags::SKIP_SUCCESS;
-            (Out::Free, libc::MSG_DONTWAIT, quiet)
-        };
-        connection.state = state;
-        let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL | wait;
-        // Sockets other than TCP refuse the question; of a large request it is of no use.
-        let stamp = stamp && connection.tcp && !awaited;
-        let entry = if stamp {
-            let send = &mut *self.stamped_send;
-            send.vector.iov_base = at.cast();
-            send.vector.iov_len = length;
-            send.header.msg_iov = &raw mut send.vector;
-            send.header.msg_iovlen = 1;
-            send.header.msg_control = (&raw mut send.ask).cast();
-            send.header.msg_controllen = size_of::<AskStamp>();
-            opcode::SendMsg::new(Fixed(slot), &raw const send.header)
-                .flags(flags as u32)
-                .build()
-        } else {
-            opcode::Send::new(Fixed(slot), at, length as u32)
-                .flags(flags)
-                .build()
-        };
-        self.push(&entry.flags(quiet).user_data(tag))?;
-        self.batch.push(slot);
-        if stamp {
-            // One header serves all: it must be with the kernel before it is used again.
-            self.note_submission();
-            self.ring.submit()?;
-        }
-        Ok(())
-    }
-
-    /// A send is heard of only if it was awaited, or not taken whole. Completions are taken in by
-    /// the turn that submitted, so the bytes still stand in `out`.
-    fn sent_some(&mut self, slot: Slot, result: i32) -> Option<What> {
-        if result < 0 && result != -libc::EAGAIN {
-            return Some(What::Closed(-result));
-        }
-        let connection = &mut self.slots[slot as usize];
-        let done = (result.max(0) as usize).min(connection.out.len());
-        connection.out.drain(..done);
-        connection.stalled = !connection.out.is_empty();
-        connection.out.append(&mut connection.next);
-        if connection.out.is_empty() {
-            connection.state = Out::Free;
-        } else {
-            connection.state = Out::Queued;
-            self.queued.push((slot, false));
-        }
-        None
     }
 
     fn completed(&mut self, entry: &cqueue::Entry) -> io::Result<Option<Event>> {
