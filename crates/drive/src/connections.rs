@@ -127,6 +127,17 @@ impl<I: Io> Worker<'_, I> {
 
     /// An event of a link on its way.
     pub(crate) fn link_event(&mut self, event: Event) -> Step {
+        let step = self.step(event);
+        let routes = &self.assignment.routes[self.routes(event.slot)];
+        let seat = &mut self.seats[event.slot as usize];
+        // It has gone on to its next attempt, which has its own time.
+        if seat.link.is_opening() {
+            seat.deadline_ns = routes.deadline_ns(&self.clock);
+        }
+        step
+    }
+
+    fn step(&mut self, event: Event) -> Step {
         let slot = event.slot;
         let routes = &self.assignment.routes[self.routes(slot)];
         let link = &mut self.seats[slot as usize].link;

@@ -97,6 +97,11 @@ impl Link {
         matches!(self.phase, Phase::Up)
     }
 
+    /// Whether an attempt has just begun.
+    pub fn is_opening(&self) -> bool {
+        matches!(self.phase, Phase::Opening)
+    }
+
     /// Version and cipher of its TLS.
     pub fn tls(&self) -> Option<String> {
         self.channel.description()

@@ -2,8 +2,8 @@
 
 mod support;
 
-use prony_drive::Incident;
-use prony_drive::io::sim::{Answer, Machine, Script};
+use prony_drive::io::sim::{Act, Answer, Machine, Script};
+use prony_drive::{Driven, Incident};
 use prony_measure::ErrorClass;
 use prony_plan::{Arrival, Pace, Stop};
 use prony_session::{Db, Outcome, User};
@@ -232,23 +232,59 @@ impl Script for Once {
     }
 }
 
-#[test]
-fn a_connect_that_takes_too_long_is_told_to_who_asked_for_it() {
-    let mut plan = plan(1, 10.0);
-    plan.connect_per_transaction = true;
+/// Two seconds are allowed for each attempt to connect.
+fn simulate_patient(
+    hosts: &str,
+    plan: &prony_plan::DrivePlan,
+    server: impl Script + Send,
+) -> Driven {
     let env = prony_server::Environment::new("tester", std::path::Path::new("/nonexistent"));
-    let url = "host=127.0.0.1 sslmode=disable user=tester dbname=bench connect_timeout=2";
+    let url = format!("host={hosts} sslmode=disable user=tester dbname=bench connect_timeout=2");
     let interrupt = AtomicBool::new(false);
     let job = prony_drive::Job {
         program: &Selects::new(),
-        target: &prony_server::resolve(url, &env).unwrap(),
+        target: &prony_server::resolve(&url, &env).unwrap(),
         tcp_target: None,
-        plan: &plan,
+        plan,
         seed: 1,
         interrupt: &interrupt,
     };
     let mut watch = Watch::default();
-    let driven = prony_drive::run_simulated(&job, stamped(), Once(0), &mut watch).unwrap();
+    prony_drive::run_simulated(&job, stamped(), server, &mut watch).unwrap()
+}
+
+/// Two servers that take long to let one in; the first resets the connection then.
+struct Tardy(u32);
+
+impl Script for Tardy {
+    fn connect(&mut self, _: u32, _: u64) -> Result<u64, i32> {
+        self.0 += 1;
+        Ok(1500 * MS)
+    }
+
+    fn request(&mut self, _: u32, bytes: &[u8], _: u64, answers: &mut Vec<Answer>) {
+        answers.push(match (bytes[0], self.0) {
+            (0, 1) => Answer {
+                after_ns: MS,
+                act: Act::Close(104), // ECONNRESET
+            },
+            (0, _) => send(MS, WELCOME),
+            _ => send(MS, DONE),
+        });
+    }
+}
+
+#[test]
+fn each_attempt_to_connect_has_its_own_time() {
+    let driven = simulate_patient("127.0.0.1,127.0.0.2", &plan(1, 0.1), Tardy(0));
+    assert_eq!(driven.collected.measured.all().failed, 0);
+}
+
+#[test]
+fn a_connect_that_takes_too_long_is_told_to_who_asked_for_it() {
+    let mut plan = plan(1, 10.0);
+    plan.connect_per_transaction = true;
+    let driven = simulate_patient("127.0.0.1", &plan, Once(0));
     let all = driven.collected.measured.all();
     // After that the user waits for a server that takes anyone, outside a transaction.
     assert_eq!((all.committed, all.failed), (1, 1));
