@@ -3,8 +3,6 @@
 //! In: numbers. Out: settings of the kernel. Must never: fail a run for a wish; only the files are
 //! needed.
 
-use std::io;
-
 /// Pins the calling thread to the `n`-th of the CPUs that the process may use. False: refused.
 pub fn pin(n: usize) -> bool {
     // SAFETY: all-zero bytes are a valid, empty set; the calls read and write only that set.
@@ -52,9 +50,4 @@ pub fn allow_files(wanted: u64) -> Result<(), u64> {
         }
     }
     Ok(())
-}
-
-/// The kind of an error that a full table of files gives.
-pub fn is_out_of_files(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }

@@ -18,6 +18,9 @@ const OPENING_MAX: usize = 32;
 /// Waits between tries to get a connection back.
 pub(crate) const RETRY_FIRST_NS: u64 = 50_000_000;
 const RETRY_MAX_NS: u64 = 1_000_000_000;
+/// A connection that was lost sooner than this was no success: a server that takes clients and drops
+/// them is not to be stormed.
+const BRIEF_NS: u64 = 100_000_000;
 
 /// Connections that come and go.
 impl<I: Io> Worker<'_, I> {
@@ -28,23 +31,28 @@ impl<I: Io> Worker<'_, I> {
     /// run was interrupted.
     pub fn connect(&mut self) -> Result<(), ConnectError> {
         let mut events = Vec::new();
-        let mut next = 0;
-        let mut opening = 0;
+        // Connections that were begun: those of them that are not up are on their way.
+        let mut begun = 0;
         while (self.up as usize) < self.seats.len() {
             if self.assignment.interrupt.load(Ordering::Relaxed) {
                 return Err(ConnectError::Interrupted);
             }
-            while next < self.seats.len() && opening < OPENING_MAX {
-                let step = self.begin(next as Slot);
-                self.first_step(next as Slot, step)?;
-                next += 1;
-                opening += 1;
+            while begun < self.seats.len() && begun - (self.up as usize) < OPENING_MAX {
+                let step = self.begin(begun as Slot);
+                self.first_step(begun as Slot, step)?;
+                begun += 1;
             }
             let until_ns = self.clock.now_ns() + WAIT_MAX_NS;
             self.io
                 .turn(until_ns.min(self.timers.next_ns()), &mut events)?;
-            let before = self.up;
             for event in events.drain(..) {
+                if self.is_stale(event) {
+                    continue;
+                }
+                if self.seats[event.slot as usize].link.is_up() {
+                    self.early_event(event);
+                    continue;
+                }
                 let step = self.link_event(event);
                 self.first_step(event.slot, step)?;
             }
@@ -59,9 +67,23 @@ impl<I: Io> Worker<'_, I> {
                 let step = self.time_out(slot);
                 self.first_step(slot, step)?;
             }
-            opening -= (self.up - before) as usize;
         }
         Ok(())
+    }
+
+    /// An event of a connection that is up before the others are: a notice, or its loss. A lost one
+    /// is opened again; if the server takes none any more, that ends the run.
+    fn early_event(&mut self, event: Event) {
+        let lost = match event.what {
+            What::Readable { .. } => self.take_in(event).is_err(),
+            What::Closed(_) => true,
+            What::Opened => false,
+        };
+        if lost {
+            self.up -= 1;
+            self.seats[event.slot as usize].close(&mut self.io, event.slot);
+            self.retry_later(event.slot);
+        }
     }
 
     /// What a step of the first connect means. Here a failure ends the run: it was asked for more
@@ -70,7 +92,7 @@ impl<I: Io> Worker<'_, I> {
         match step {
             Step::Waiting => {}
             Step::Up(leftover) => self.seat_up(slot, &leftover),
-            Step::TryLater => self.retry_later(slot, 0),
+            Step::TryLater => self.retry_later(slot),
             Step::Failed(failures) => {
                 return Err(ConnectError::Refused {
                     connected: self.up,
@@ -89,15 +111,33 @@ impl<I: Io> Worker<'_, I> {
     pub(crate) fn begin(&mut self, slot: Slot) -> Step {
         let routes = &self.assignment.routes[self.routes(slot)];
         let seat = &mut self.seats[slot as usize];
-        seat.deadline_ns = match routes.timeout {
-            Some(timeout) => self.clock.now_ns() + timeout.as_nanos() as u64,
-            None => u64::MAX,
-        };
+        seat.deadline_ns = routes.deadline_ns(&self.clock);
         seat.link.begin(&mut self.io, slot, routes)
+    }
+
+    /// Whether an event is of a connection that its slot no longer has, and so means nothing.
+    pub(crate) fn is_stale(&mut self, event: Event) -> bool {
+        let stale = !self.io.is_current(event);
+        if stale {
+            // Its buffer is given back.
+            self.io.receive(event);
+        }
+        stale
     }
 
     /// An event of a link on its way.
     pub(crate) fn link_event(&mut self, event: Event) -> Step {
+        let step = self.step(event);
+        let routes = &self.assignment.routes[self.routes(event.slot)];
+        let seat = &mut self.seats[event.slot as usize];
+        // It has gone on to its next attempt, which has its own time.
+        if seat.link.is_opening() {
+            seat.deadline_ns = routes.deadline_ns(&self.clock);
+        }
+        step
+    }
+
+    fn step(&mut self, event: Event) -> Step {
         let slot = event.slot;
         let routes = &self.assignment.routes[self.routes(slot)];
         let link = &mut self.seats[slot as usize].link;
@@ -121,10 +161,7 @@ impl<I: Io> Worker<'_, I> {
     pub(crate) fn time_out(&mut self, slot: Slot) -> Step {
         let routes = &self.assignment.routes[self.routes(slot)];
         let seat = &mut self.seats[slot as usize];
-        seat.deadline_ns = match routes.timeout {
-            Some(timeout) => self.clock.now_ns() + timeout.as_nanos() as u64,
-            None => u64::MAX,
-        };
+        seat.deadline_ns = routes.deadline_ns(&self.clock);
         seat.link.timed_out(&mut self.io, slot, routes)
     }
 
@@ -138,15 +175,15 @@ impl<I: Io> Worker<'_, I> {
     fn seat_up(&mut self, slot: Slot, leftover: &[u8]) {
         let seat = &mut self.seats[slot as usize];
         seat.deadline_ns = u64::MAX;
-        seat.backoff_ns = RETRY_FIRST_NS;
+        seat.up_ns = self.clock.now_ns();
         seat.conn.opened();
         // Nothing but notices can be here; what breaks the protocol shows with the first reply.
         let _ = seat.conn.feed(leftover);
         self.up += 1;
     }
 
-    pub(crate) fn retry_later(&mut self, slot: Slot, now_ns: u64) {
-        let now_ns = now_ns.max(self.clock.now_ns());
+    fn retry_later(&mut self, slot: Slot) {
+        let now_ns = self.clock.now_ns();
         let seat = &mut self.seats[slot as usize];
         seat.deadline_ns = u64::MAX;
         // Spread, so that all clients of a server that comes back do not come at once.
@@ -168,16 +205,16 @@ impl<I: Io> Worker<'_, I> {
             Step::Waiting => return 0,
             Step::Up(leftover) => {
                 self.seat_up(slot, &leftover);
-                self.restored(reports);
+                self.restored(slot, reports);
             }
             Step::TryLater => {
-                self.retry_later(slot, 0);
+                self.retry_later(slot);
                 return 0;
             }
             Step::Failed(failures) => {
                 let seat = &mut self.seats[slot as usize];
-                if !seat.conn.is_renewing() {
-                    self.retry_later(slot, 0);
+                if !seat.conn.awaits(Ask::Renew) {
+                    self.retry_later(slot);
                     return 0;
                 }
                 seat.deadline_ns = u64::MAX;
@@ -186,7 +223,12 @@ impl<I: Io> Worker<'_, I> {
             }
         }
         let noticed_ns = self.clock.now_ns();
-        self.seats[slot as usize].conn.ready(noticed_ns);
+        let conn = &self.seats[slot as usize].conn;
+        // Else its user ended on the way.
+        if !conn.awaits(Ask::Renew) && !conn.awaits(Ask::Reconnect) {
+            return 0;
+        }
+        conn.ready(noticed_ns);
         self.resume(slot, timing, reports)
     }
 
@@ -196,19 +238,22 @@ impl<I: Io> Worker<'_, I> {
         if seat.link.is_up() {
             self.up -= 1;
         }
-        seat.link.close(&mut self.io, slot);
+        seat.close(&mut self.io, slot);
         seat.conn.closed();
+        if std::mem::take(&mut seat.brief) && seat.conn.awaits(Ask::Reconnect) {
+            return self.retry_later(slot);
+        }
         match self.begin(slot) {
             Step::Waiting | Step::Up(_) => {}
-            Step::TryLater => self.retry_later(slot, 0),
+            Step::TryLater => self.retry_later(slot),
             Step::Failed(failures) => {
                 let seat = &mut self.seats[slot as usize];
-                if seat.conn.is_renewing() {
+                if seat.conn.awaits(Ask::Renew) {
                     let (code, reason) = reason(&failures);
                     seat.conn.refused(code, reason);
                     seat.conn.ready(self.clock.now_ns());
                 } else {
-                    self.retry_later(slot, 0);
+                    self.retry_later(slot);
                 }
             }
         }
@@ -224,8 +269,13 @@ impl<I: Io> Worker<'_, I> {
     ) -> usize {
         let now_ns = self.clock.now_ns();
         let seat = &mut self.seats[slot as usize];
-        seat.link.close(&mut self.io, slot);
+        seat.close(&mut self.io, slot);
         seat.conn.lost(reason);
+        seat.missing = true;
+        seat.brief = now_ns - seat.up_ns < BRIEF_NS;
+        if !seat.brief {
+            seat.backoff_ns = RETRY_FIRST_NS;
+        }
         self.up -= 1;
         self.missing += 1;
         let outage = self.outage.get_or_insert_with(|| Happening {
@@ -236,15 +286,16 @@ impl<I: Io> Worker<'_, I> {
             count: 0,
         });
         outage.count += 1;
-        if seat.conn.ask() != Ask::Busy || seat.conn.is_asleep() {
+        // Others find out when they next ask for something.
+        if !seat.conn.awaits(Ask::Send) {
             return 0;
         }
         seat.conn.ready(now_ns);
         self.resume(slot, timing, reports)
     }
 
-    fn restored(&mut self, reports: &mut impl Reports) {
-        if self.missing == 0 {
+    fn restored(&mut self, slot: Slot, reports: &mut impl Reports) {
+        if !std::mem::take(&mut self.seats[slot as usize].missing) {
             return;
         }
         self.missing -= 1;

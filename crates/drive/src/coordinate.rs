@@ -101,7 +101,7 @@ impl Coordinator<'_> {
                     collector.end(worker);
                     if let Err(error) = ended {
                         self.halt.store(true, Ordering::Relaxed);
-                        failure = Some(format!("the sockets could not be driven on: {error}"));
+                        failure = Some(format!("the run could not go on: {error}"));
                     }
                 }
                 Message::Connected(_) | Message::Refused(_) => {}

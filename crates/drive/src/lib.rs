@@ -7,6 +7,7 @@ pub mod affinity;
 pub mod clock;
 pub mod connections;
 mod coordinate;
+mod ending;
 pub mod happening;
 pub mod io;
 pub mod link;

@@ -3,6 +3,7 @@
 //! In: events of its socket. Out: whether it is up, or every failure on the way. Must never: wait;
 //! whatever takes time comes back as an event.
 
+use crate::clock::Clock;
 use crate::io::{Io, Slot};
 use prony_server::control::{Cause, Failure};
 use prony_server::control::{Next, Route, after_failure, attempts};
@@ -12,16 +13,13 @@ use prony_wire::postgres::{Connector, Parameters, Progress};
 use std::io;
 use std::time::Duration;
 
-/// PostgreSQL's Terminate message.
-const TERMINATE: &[u8] = b"X\0\0\0\x04";
-
 /// The ways to a server, shared by all links to it.
 #[derive(Debug)]
 pub struct Routes {
     endpoints: Vec<Vec<Route>>,
     session: SessionAttrs,
     /// Time for one attempt.
-    pub timeout: Option<Duration>,
+    timeout: Option<Duration>,
 }
 
 impl Routes {
@@ -35,6 +33,13 @@ impl Routes {
             session: target.session,
             timeout: target.connect_timeout,
         }
+    }
+
+    /// When an attempt that begins now has taken too long.
+    pub fn deadline_ns(&self, clock: &Clock) -> u64 {
+        self.timeout.map_or(u64::MAX, |timeout| {
+            clock.now_ns().saturating_add(timeout.as_nanos() as u64)
+        })
     }
 }
 
@@ -92,6 +97,11 @@ impl Link {
         matches!(self.phase, Phase::Up)
     }
 
+    /// Whether an attempt has just begun.
+    pub fn is_opening(&self) -> bool {
+        matches!(self.phase, Phase::Opening)
+    }
+
     /// Version and cipher of its TLS.
     pub fn tls(&self) -> Option<String> {
         self.channel.description()
@@ -105,11 +115,11 @@ impl Link {
         self.open(io, slot, routes)
     }
 
-    /// Closes it, politely if it is up.
-    pub fn close(&mut self, io: &mut impl Io, slot: Slot) {
+    /// Closes it, with these last words if it is up.
+    pub fn close(&mut self, io: &mut impl Io, slot: Slot, words: &[u8]) {
         let mut farewell = Vec::new();
         if self.is_up() {
-            self.channel.send(TERMINATE, &mut farewell);
+            self.channel.send(words, &mut farewell);
         }
         io.close(slot, &farewell);
         self.phase = Phase::Down;
@@ -173,7 +183,7 @@ impl Link {
     pub fn failed(&mut self, io: &mut impl Io, slot: Slot, routes: &Routes, errno: i32) -> Step {
         // A unix socket with a full queue of new connections says "try again".
         if errno == libc::EAGAIN && matches!(self.phase, Phase::Opening) {
-            self.close(io, slot);
+            self.close(io, slot, &[]);
             return Step::TryLater;
         }
         let cause = match errno {
@@ -258,7 +268,7 @@ impl Link {
             endpoint: Box::new(route.endpoint.clone()),
             cause,
         });
-        self.close(io, slot);
+        self.close(io, slot, &[]);
         let more_attempts =
             usize::from(self.attempt) + 1 < routes.endpoints[usize::from(self.endpoint)].len();
         let more_endpoints = usize::from(self.endpoint) + 1 < routes.endpoints.len();

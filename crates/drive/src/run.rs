@@ -13,11 +13,13 @@ use crate::io::ring::{self, Ring};
 use crate::io::sim;
 use crate::link::Routes;
 use crate::thread::{Go, Share, work};
+use crate::worker::panic_text;
 use prony_measure::{Collected, Row, Schedule, Shape};
 use prony_plan::{DrivePlan, IoEngine, Pace, Stop};
 use prony_server::{Address, Target};
 use prony_session::Program;
 use std::io as std_io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 
@@ -251,12 +253,16 @@ fn run_with<S: sim::Script>(
             let (tell, halt, make) = (tell.clone(), &halt, &make);
             let body = move || {
                 let worker = share.worker;
-                let ended = match make(share.clients as usize) {
-                    Ok(Engine::Ring(io)) => work(*io, share, job, routes, halt, &tell, &wait),
-                    Ok(Engine::Epoll(io)) => work(*io, share, job, routes, halt, &tell, &wait),
-                    Ok(Engine::Sim(io)) => work(*io, share, job, routes, halt, &tell, &wait),
-                    Err(error) => Err(error),
+                let body = || match make(share.clients as usize)? {
+                    Engine::Ring(io) => work(*io, share, job, routes, halt, &tell, &wait),
+                    Engine::Epoll(io) => work(*io, share, job, routes, halt, &tell, &wait),
+                    Engine::Sim(io) => work(*io, share, job, routes, halt, &tell, &wait),
                 };
+                // A mistake of ours must not cost what the others measured.
+                let ended = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
+                    let said = panic_text(&*panic);
+                    Err(std_io::Error::other(format!("a worker panicked: {said}")))
+                });
                 let _ = tell.send(Message::Ended(worker, ended));
             };
             std::thread::Builder::new()

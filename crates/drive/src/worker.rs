@@ -10,12 +10,13 @@ use crate::clock::Clock;
 use crate::connections::{RETRY_FIRST_NS, describe};
 use crate::happening::{Happening, Incident, Reports};
 use crate::io::{Event, Io, Slot, What};
-use crate::link::{Link, Routes, Scratch, Step};
+use crate::link::{Link, Routes, Scratch};
 use crate::pace;
 use crate::stamps::{CALIBRATED, Stamps};
 use crate::timers::{Due, Timers};
-use prony_measure::{Leftover, Recorder};
+use prony_measure::Recorder;
 use prony_session::{Ask, Conn, Db, DbError, Desk, Ended, Program, User, UserId};
+use std::any::Any;
 use std::collections::VecDeque;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -57,6 +58,23 @@ pub struct Timing {
     pub recorder: Recorder,
 }
 
+impl Timing {
+    /// Takes a scheduled start that is due. None is granted after the end of the window: those are
+    /// counted as never started.
+    fn due_start(&mut self, now_ns: u64) -> Option<u64> {
+        let schedule = self.schedule.as_mut()?;
+        let over = self.end_ns.is_some_and(|end_ns| now_ns >= end_ns);
+        (!over && schedule.next_ns() <= now_ns).then(|| schedule.take())
+    }
+}
+
+/// What a panic said.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no reason given")
+}
+
 /// One user and its connection.
 pub(crate) struct Seat {
     pub(crate) conn: Rc<Conn>,
@@ -70,6 +88,19 @@ pub(crate) struct Seat {
     pub(crate) deadline_ns: u64,
     /// The last wait before a new try to connect.
     pub(crate) backoff_ns: u64,
+    /// When its connection came up.
+    pub(crate) up_ns: u64,
+    /// Its last connection was lost at once: the next waits, as if it had been refused.
+    pub(crate) brief: bool,
+    /// Its connection was lost and is not back.
+    pub(crate) missing: bool,
+}
+
+impl Seat {
+    /// Closes the connection, politely if it is up.
+    pub(crate) fn close(&mut self, io: &mut impl Io, slot: Slot) {
+        self.link.close(io, slot, self.conn.farewell());
+    }
 }
 
 /// The connections of one thread, and the loop over them.
@@ -103,6 +134,9 @@ impl<'a, I: Io> Worker<'a, I> {
             stamped: false,
             deadline_ns: u64::MAX,
             backoff_ns: RETRY_FIRST_NS,
+            up_ns: 0,
+            brief: false,
+            missing: false,
         };
         Worker {
             seats: assignment.users.iter().map(seat).collect(),
@@ -152,12 +186,12 @@ impl<'a, I: Io> Worker<'a, I> {
             }
             if timing.end_ns.is_some_and(|end_ns| now_ns >= end_ns) && !self.desk.is_stopped() {
                 hard_end_ns = now_ns.saturating_add(timing.grace_ns);
-                live -= self.stop(&mut timing, reports);
+                live -= self.stop();
                 continue;
             }
             // A sample may have closed an interval before its time was seen here.
             if timing.recorder.rotate(now_ns) {
-                self.hand_in(now_ns, &mut timing.recorder, reports);
+                live -= self.hand_in(now_ns, &mut timing, reports);
             }
             timing
                 .recorder
@@ -181,7 +215,7 @@ impl<'a, I: Io> Worker<'a, I> {
         for slot in 0..self.seats.len() {
             // A user goes before its connection: it may hold a request that is given up.
             self.seats[slot].user = None;
-            self.seats[slot].link.close(&mut self.io, slot as Slot);
+            self.seats[slot].close(&mut self.io, slot as Slot);
         }
     }
 
@@ -206,6 +240,9 @@ impl<'a, I: Io> Worker<'a, I> {
     /// Handles one event. Returns how many users ended by it: none or one.
     fn handle(&mut self, event: Event, timing: &mut Timing, reports: &mut impl Reports) -> usize {
         let slot = event.slot;
+        if self.is_stale(event) {
+            return 0;
+        }
         if !self.seats[slot as usize].link.is_up() {
             let step = self.link_event(event);
             return self.later_step(slot, step, timing, reports);
@@ -220,32 +257,12 @@ impl<'a, I: Io> Worker<'a, I> {
     /// Bytes for a connection that is up: the heart of the loop.
     fn readable(&mut self, event: Event, timing: &mut Timing, reports: &mut impl Reports) -> usize {
         let slot = event.slot;
+        let (complete, stamp_ns) = match self.take_in(event) {
+            Ok(taken) => taken,
+            Err(reason) => return self.lose(slot, &reason, timing, reports),
+        };
         let seat = &mut self.seats[slot as usize];
-        let Some(received) = self.io.receive(event) else {
-            return 0;
-        };
-        if let Some(errno) = received.closed {
-            return self.lose(slot, &describe(errno), timing, reports);
-        }
-        let stamp_ns = received.stamp_ns;
-        seat.stamps = stamp_ns.is_some();
-        let fed = if seat.link.is_plain() {
-            seat.conn.feed(received.bytes)
-        } else {
-            let bytes = received.bytes.to_vec();
-            let (conn, scratch) = (&seat.conn, &mut self.scratch);
-            let fed = seat
-                .link
-                .receive(&bytes, &mut self.io, slot, scratch, |plain| {
-                    conn.feed(plain)
-                });
-            fed.unwrap_or_else(|reason| Err(DbError::protocol(reason)))
-        };
-        let complete = match fed {
-            Ok(complete) => complete,
-            Err(error) => return self.lose(slot, &error.message, timing, reports),
-        };
-        if !complete || seat.conn.ask() != Ask::Busy {
+        if !complete || !seat.conn.awaits(Ask::Send) {
             return 0;
         }
         let noticed_ns = self.clock.now_ns();
@@ -268,6 +285,40 @@ impl<'a, I: Io> Worker<'a, I> {
         seat.conn.add_parts(parts);
         seat.conn.ready(noticed_ns);
         self.resume(slot, timing, reports)
+    }
+
+    /// Takes what arrived for a connection that is up. Gives whether it completes the reply, and the
+    /// stamp of its arrival.
+    ///
+    /// # Errors
+    /// Why the connection is of no further use.
+    pub(crate) fn take_in(&mut self, event: Event) -> Result<(bool, Option<u64>), String> {
+        let slot = event.slot;
+        let seat = &mut self.seats[slot as usize];
+        let Some(received) = self.io.receive(event) else {
+            return Ok((false, None));
+        };
+        if let Some(errno) = received.closed {
+            return Err(describe(errno));
+        }
+        let stamp_ns = received.stamp_ns;
+        seat.stamps = stamp_ns.is_some();
+        let fed = if seat.link.is_plain() {
+            seat.conn.feed(received.bytes)
+        } else {
+            let bytes = received.bytes.to_vec();
+            let (conn, scratch) = (&seat.conn, &mut self.scratch);
+            let fed = seat
+                .link
+                .receive(&bytes, &mut self.io, slot, scratch, |plain| {
+                    conn.feed(plain)
+                });
+            fed.unwrap_or_else(|reason| Err(DbError::protocol(reason)))
+        };
+        match fed {
+            Ok(complete) => Ok((complete, stamp_ns)),
+            Err(error) => Err(error.message),
+        }
     }
 
     /// Lets a user run until it asks for something, and takes that up. Returns 1 if it ended.
@@ -298,7 +349,9 @@ impl<'a, I: Io> Worker<'a, I> {
                     Err(ended) => ended,
                 },
                 Ok(std::task::Poll::Ready(ended)) => ended,
-                Err(_) => Ended::Failed("its program panicked".to_owned()),
+                Err(panic) => {
+                    Ended::Failed(format!("its program panicked: {}", panic_text(&*panic)))
+                }
             };
             self.seats[slot as usize].user = None;
             if let Ended::Failed(detail) = ended {
@@ -319,6 +372,9 @@ impl<'a, I: Io> Worker<'a, I> {
     fn take_up(&mut self, slot: Slot, timing: &mut Timing) -> Result<bool, Ended> {
         let seat = &mut self.seats[slot as usize];
         let ask = seat.conn.ask();
+        if self.desk.is_stopped() && !seat.conn.is_under_way() {
+            return Err(Ended::Stopped);
+        }
         seat.conn.take_up();
         match ask {
             Ask::Send => {
@@ -334,24 +390,15 @@ impl<'a, I: Io> Worker<'a, I> {
                     &mut self.scratch,
                 );
             }
-            Ask::Start => match &mut timing.schedule {
-                Some(schedule) => {
-                    let now_ns = self.clock.now_ns();
-                    if schedule.next_ns() <= now_ns {
-                        seat.conn.grant(schedule.take(), now_ns);
-                        return Ok(true);
-                    }
-                    self.waiting.push_back(slot);
+            Ask::Start => {
+                let now_ns = self.clock.now_ns();
+                match timing.due_start(now_ns) {
+                    Some(scheduled_ns) => seat.conn.grant(scheduled_ns, now_ns),
+                    None => self.waiting.push_back(slot),
                 }
-                None => seat
-                    .conn
-                    .grant(seat.conn.noticed_ns(), seat.conn.noticed_ns()),
-            },
-            Ask::Sleep => self.timers.add(seat.conn.wake_ns(), Due::Wake(slot)),
-            Ask::Reconnect | Ask::Renew => {
-                seat.conn.set_renewing(ask == Ask::Renew);
-                self.renew(slot);
             }
+            Ask::Sleep => self.timers.add(seat.conn.wake_ns(), Due::Wake(slot)),
+            Ask::Reconnect | Ask::Renew => self.renew(slot),
             Ask::Busy | Ask::Idle | Ask::Ready | Ask::Dead => {
                 return Err(Ended::Failed(
                     "its program awaits something that the loop cannot complete".to_owned(),
@@ -366,96 +413,50 @@ impl<'a, I: Io> Worker<'a, I> {
         let mut ended = 0;
         let now_ns = self.clock.now_ns();
         while let Some(due) = self.timers.pop(now_ns) {
+            let (Due::Wake(slot) | Due::Retry(slot)) = due;
+            let seat = &self.seats[slot as usize];
+            if seat.user.is_none() {
+                continue;
+            }
             match due {
-                Due::Wake(slot) => {
-                    self.seats[slot as usize].conn.ready(self.clock.now_ns());
-                    ended += self.resume(slot, timing, reports);
+                Due::Wake(_) => {
+                    // Else it gave up its sleep.
+                    if seat.conn.awaits(Ask::Sleep) {
+                        seat.conn.ready(self.clock.now_ns());
+                        ended += self.resume(slot, timing, reports);
+                    }
                 }
-                Due::Retry(slot) => {
+                Due::Retry(_) => {
                     let step = self.begin(slot);
                     ended += self.later_step(slot, step, timing, reports);
                 }
             }
         }
-        while let (Some(schedule), false) = (&mut timing.schedule, self.waiting.is_empty()) {
+        while let Some(slot) = self.waiting.front().copied() {
             let now_ns = self.clock.now_ns();
-            if schedule.next_ns() > now_ns {
-                break;
-            }
-            let Some(slot) = self.waiting.pop_front() else {
+            let Some(scheduled_ns) = timing.due_start(now_ns) else {
                 break;
             };
-            self.seats[slot as usize]
-                .conn
-                .grant(schedule.take(), now_ns);
+            self.waiting.pop_front();
+            self.seats[slot as usize].conn.grant(scheduled_ns, now_ns);
             ended += self.resume(slot, timing, reports);
         }
-        ended
-    }
-
-    /// The end of the window: no transaction starts from now on. Users that wait for a start, for
-    /// a connection or in their sleep are let go. Returns how many ended.
-    fn stop(&mut self, timing: &mut Timing, reports: &mut impl Reports) -> usize {
-        self.desk.stop();
-        let mut ended = 0;
-        while let Some(slot) = self.waiting.pop_front() {
-            self.seats[slot as usize].conn.ready(self.clock.now_ns());
-            ended += self.resume(slot, timing, reports);
-        }
-        for seat in &mut self.seats {
-            let asleep = seat.conn.is_asleep() || !seat.link.is_up();
-            if asleep && seat.user.take().is_some() {
-                ended += 1;
-            }
-        }
-        self.timers = Timers::default();
         ended
     }
 
     /// Hands in finished intervals, and looks after what need not be seen to at every turn.
-    fn hand_in(&mut self, now_ns: u64, recorder: &mut Recorder, reports: &mut impl Reports) {
-        recorder.set_connections(self.up);
-        while let Some(interval) = recorder.take() {
-            reports.interval(interval);
-        }
-        for slot in self.overdue(now_ns) {
-            let step = self.time_out(slot);
-            // Failures of a reconnect are tried again; the user waits on.
-            if let Step::Failed(_) | Step::TryLater = step {
-                self.retry_later(slot, now_ns);
-            }
-        }
-    }
-
-    fn finish(&mut self, timing: &mut Timing, reports: &mut impl Reports) {
-        let now_ns = self.clock.now_ns();
-        let end_ns = timing.end_ns.unwrap_or(now_ns).min(now_ns);
-        let in_flight = self.seats.iter().filter(|seat| {
-            seat.user.is_some()
-                && seat.link.is_up()
-                && seat.conn.ask() == Ask::Busy
-                && !seat.conn.is_asleep()
-        });
-        let waiting = self.waiting.len();
-        let mut leftover = Leftover {
-            unfinished: (in_flight.count() - waiting) as u64,
-            ..Leftover::default()
-        };
-        while let Some(schedule) = &mut timing.schedule {
-            if schedule.next_ns() >= end_ns {
-                break;
-            }
-            schedule.take();
-            leftover.never_started += 1;
-        }
-        if let Some(outage) = self.outage.take() {
-            reports.event(outage);
-        }
+    /// Returns how many users ended by it.
+    fn hand_in(&mut self, now_ns: u64, timing: &mut Timing, reports: &mut impl Reports) -> usize {
         timing.recorder.set_connections(self.up);
-        timing.recorder.finish(now_ns, leftover);
         while let Some(interval) = timing.recorder.take() {
             reports.interval(interval);
         }
+        let mut ended = 0;
+        for slot in self.overdue(now_ns) {
+            let step = self.time_out(slot);
+            ended += self.later_step(slot, step, timing, reports);
+        }
+        ended
     }
 
     fn next_deadline_ns(&self, timing: &Timing, now_ns: u64) -> u64 {

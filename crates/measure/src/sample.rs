@@ -88,7 +88,7 @@ pub struct Parts {
     pub upper_bound: bool,
 }
 
-/// One finished transaction. All times are nanoseconds of the run's clock (see `session::clock`).
+/// One finished transaction. All times are nanoseconds of the run's clock (`drive::clock`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     /// What it was.

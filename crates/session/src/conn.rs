@@ -4,9 +4,8 @@
 //! left. Must never: do I/O, read a clock, or be shared between threads.
 
 use crate::error::DbError;
-use prony_measure::{Kind, Parts, Sample};
-use prony_wire::postgres::reply::Block;
-use prony_wire::{Effect, Exchange, Statement, Value};
+use prony_measure::{Kind, Outcome, Parts, Sample};
+use prony_wire::{Block, Effect, Exchange, Statement, Value};
 use std::cell::{Cell, Ref, RefCell};
 
 /// What stands between a user and its worker.
@@ -54,8 +53,9 @@ pub struct Conn {
     noticed_ns: Cell<u64>,
     scheduled_ns: Cell<u64>,
     effect: Cell<Effect>,
-    asleep: Cell<bool>,
-    renewing: Cell<bool>,
+    /// What the worker is busy with, or was last.
+    taken: Cell<Ask>,
+    under_way: Cell<bool>,
     batched: Cell<bool>,
     failure: RefCell<Option<DbError>>,
     exchange: RefCell<Exchange>,
@@ -73,8 +73,8 @@ impl Conn {
             noticed_ns: Cell::new(0),
             scheduled_ns: Cell::new(0),
             effect: Cell::new(Effect::Reads),
-            asleep: Cell::new(false),
-            renewing: Cell::new(false),
+            taken: Cell::new(Ask::Idle),
+            under_way: Cell::new(false),
             batched: Cell::new(false),
             failure: RefCell::new(None),
             exchange: RefCell::new(exchange),
@@ -99,28 +99,27 @@ impl Conn {
 
     /// The worker takes up what was asked.
     pub fn take_up(&self) {
-        self.asleep.set(self.ask.get() == Ask::Sleep);
-        self.ask.set(Ask::Busy);
+        self.taken.set(self.ask.replace(Ask::Busy));
     }
 
-    /// The user sleeps.
-    pub fn is_asleep(&self) -> bool {
-        self.asleep.get() && self.ask.get() == Ask::Busy
+    /// Whether the user waits for just this.
+    pub fn awaits(&self, ask: Ask) -> bool {
+        self.ask.get() == Ask::Busy && self.taken.get() == ask
     }
 
-    /// The worker notes whether a failed connect is to be told to the user ([`Ask::Renew`]).
-    pub fn set_renewing(&self, renewing: bool) {
-        self.renewing.set(renewing);
-    }
-
-    /// A failed connect is to be told to the user.
-    pub fn is_renewing(&self) -> bool {
-        self.renewing.get()
+    /// Whether the user is in a transaction: it started one and has not ended it.
+    pub fn is_under_way(&self) -> bool {
+        self.under_way.get()
     }
 
     /// The time at which the user first runs, nanoseconds of the run's clock.
     pub fn begin(&self, noticed_ns: u64) {
         self.noticed_ns.set(noticed_ns);
+    }
+
+    /// What to say to the server before the connection is closed.
+    pub fn farewell(&self) -> &'static [u8] {
+        self.exchange.borrow().farewell()
     }
 
     /// The bytes of the request.
@@ -182,8 +181,10 @@ impl Conn {
     /// The connection is gone, for this reason.
     pub fn lost(&self, reason: &str) {
         let exchange = self.exchange.borrow();
-        let said = exchange.error().map(|error| (error.code, error.message));
-        let ambiguous = self.ask.get() == Ask::Busy
+        let said = exchange
+            .last_words()
+            .map(|error| (error.code, error.message));
+        let ambiguous = self.awaits(Ask::Send)
             && match self.effect.get() {
                 Effect::Reads => false,
                 Effect::Commits => true,
@@ -276,7 +277,15 @@ impl Conn {
         failure.unwrap_or_else(|| DbError::lost("the connection is not up".to_owned(), false))
     }
 
-    pub(crate) fn sample(&self, outcome: prony_measure::Outcome) -> Sample {
+    /// The user is in a transaction from now on.
+    pub(crate) fn start(&self, now: Now) {
+        self.now.set(now);
+        self.under_way.set(true);
+    }
+
+    /// The user is in it no longer: what became of it.
+    pub(crate) fn end(&self, outcome: Outcome) -> Sample {
+        self.under_way.set(false);
         let now = self.now.get();
         Sample {
             kind: now.kind,

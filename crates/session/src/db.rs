@@ -8,8 +8,7 @@ use crate::desk::Desk;
 use crate::error::DbError;
 use crate::program::Ended;
 use prony_measure::{Kind, Outcome};
-use prony_wire::postgres::reply::{Block, Row};
-use prony_wire::{Exchange, Statement, Value};
+use prony_wire::{Block, Exchange, Row, Statement, Value};
 use std::cell::Ref;
 use std::future::Future;
 use std::pin::Pin;
@@ -37,6 +36,7 @@ pub struct Db {
     conn: Rc<Conn>,
     desk: Rc<Desk>,
     done: u64,
+    last_start_ns: Option<u64>,
 }
 
 impl Db {
@@ -46,6 +46,7 @@ impl Db {
             conn,
             desk,
             done: 0,
+            last_start_ns: None,
         }
     }
 
@@ -60,6 +61,10 @@ impl Db {
             }
             if self.desk.rules().paced && !self.desk.is_over(self.conn.noticed_ns()) {
                 self.wait(Ask::Start).await;
+            } else if self.last_start_ns == Some(self.conn.noticed_ns()) {
+                // It has asked nothing since its last start. A program that never does, such as a
+                // script without SQL, would hold the loop for good.
+                self.sleep(Duration::from_nanos(1)).await;
             }
             let started_ns = self.conn.noticed_ns();
             if self.desk.is_over(started_ns) {
@@ -71,7 +76,8 @@ impl Db {
                 started_ns
             };
             self.done += u64::from(self.desk.counts(started_ns));
-            self.conn.now.set(Now {
+            self.last_start_ns = Some(started_ns);
+            self.conn.start(Now {
                 kind,
                 scheduled_ns,
                 started_ns,
@@ -100,7 +106,7 @@ impl Db {
     pub async fn end(&mut self, result: Result<Outcome, DbError>) -> Result<(), Ended> {
         match result {
             Ok(outcome) => {
-                self.desk.leave(self.conn.sample(outcome), None);
+                self.desk.leave(self.conn.end(outcome), None);
                 match self.conn.block() {
                     Block::Idle => Ok(()),
                     _ => Err(Ended::Failed(
@@ -110,7 +116,7 @@ impl Db {
             }
             Err(error) => {
                 let outcome = Outcome::Failed(error.class, error.code);
-                self.desk.leave(self.conn.sample(outcome), Some(error));
+                self.desk.leave(self.conn.end(outcome), Some(error));
                 self.recover().await
             }
         }
@@ -206,7 +212,7 @@ impl Db {
             return Err(self.conn.failure());
         }
         let exchange = self.conn.exchange();
-        match exchange.failed().then(|| exchange.error()).flatten() {
+        match exchange.error() {
             Some(error) => Err(DbError::server(error.code, error.message)),
             None => Ok(Rows { exchange }),
         }

@@ -4,10 +4,21 @@
 //! for the user. Must never: let a caller see which protocol it is. A second protocol is a second
 //! variant here.
 
-use crate::postgres::codec::Codec;
+use crate::postgres::codec::{Codec, TERMINATE};
 use crate::postgres::error::ServerError;
-use crate::postgres::reply::{Block, Reply, Row, Violation};
+use crate::postgres::reply::{Reply, Row, Violation};
 use crate::statement::{QueryMode, Statement, Value};
+
+/// State of a session's transaction block, as the server tells with each reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// No block is open.
+    Idle,
+    /// Inside a block.
+    Open,
+    /// Inside a block that failed and must be rolled back.
+    Failed,
+}
 
 /// Requests and replies of one connection.
 #[derive(Debug)]
@@ -45,15 +56,14 @@ impl Exchange {
     pub fn request<'a>(&mut self, batch: impl Iterator<Item = (&'a Statement, &'a [Value<'a>])>) {
         let Protocol::Postgres { codec, reply } = &mut self.protocol;
         self.out.clear();
-        let mut ready = 0;
-        for (statement, values) in batch {
-            ready += codec.execute(statement, values, &mut self.out);
-        }
-        if ready == 0 {
-            codec.sync(&mut self.out);
-            ready = 1;
-        }
-        reply.expect(ready);
+        codec.request(batch, &mut self.out);
+        reply.expect(1);
+    }
+
+    /// What to say before the connection is closed, so that the server need not wonder.
+    pub fn farewell(&self) -> &'static [u8] {
+        let Protocol::Postgres { .. } = &self.protocol;
+        TERMINATE
     }
 
     /// Makes one request of plain text.
@@ -82,16 +92,16 @@ impl Exchange {
         Ok(complete)
     }
 
-    /// The reply's error, or what the server said before it closed the connection.
+    /// The reply's error.
     pub fn error(&self) -> Option<ServerError> {
         let Protocol::Postgres { reply, .. } = &self.protocol;
         reply.error().map(ServerError::parse)
     }
 
-    /// Whether the reply holds an error.
-    pub fn failed(&self) -> bool {
+    /// What the server said before it closed the connection.
+    pub fn last_words(&self) -> Option<ServerError> {
         let Protocol::Postgres { reply, .. } = &self.protocol;
-        reply.error().is_some()
+        reply.last_words().map(ServerError::parse)
     }
 
     /// State of the session's transaction block after the last reply.

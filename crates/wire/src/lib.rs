@@ -10,6 +10,7 @@ pub mod secret;
 pub mod statement;
 
 pub use channel::Channel;
-pub use exchange::Exchange;
+pub use exchange::{Block, Exchange};
+pub use postgres::reply::Row;
 pub use secret::Secret;
 pub use statement::{Effect, QueryMode, Statement, Statements, Value};

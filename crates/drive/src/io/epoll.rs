@@ -84,6 +84,9 @@ impl Epoll {
         let Some(fd) = connection.socket.as_ref().map(AsRawFd::as_raw_fd) else {
             return;
         };
+        if connection.done == connection.out.len() {
+            return;
+        }
         if connection.done == 0 {
             connection.sent = Sent {
                 before_ns,
@@ -282,6 +285,8 @@ impl Io for Epoll {
     }
 
     fn close(&mut self, slot: Slot, farewell: &[u8]) {
+        // What was queued before goes first.
+        self.transmit(slot, false);
         let connection = &mut self.slots[slot as usize];
         if let Some(fd) = connection.socket.take()
             && !farewell.is_empty()
@@ -324,21 +329,27 @@ impl Io for Epoll {
             false => 0,
         };
         self.wait(wait_ns)?;
-        events.append(&mut self.found);
         for at in 0..self.ready.len() {
             let event = self.ready[at];
             if let Some(event) = self.meaning(&event) {
                 events.push(event);
             }
         }
+        // The end of a connection is told after what it still had to say.
+        events.append(&mut self.found);
         Ok(())
     }
 
+    fn is_current(&self, event: Event) -> bool {
+        let current = &self.slots[event.slot as usize];
+        event.generation == current.generation && current.socket.is_some()
+    }
+
     fn receive(&mut self, event: Event) -> Option<Received<'_>> {
-        let connection = &self.slots[event.slot as usize];
-        if connection.generation != event.generation {
+        if !self.is_current(event) {
             return None;
         }
+        let connection = &self.slots[event.slot as usize];
         let fd = connection.socket.as_ref()?.as_raw_fd();
         let (length, stamp_ns) = if connection.tcp {
             receive_stamped(fd, &mut self.scratch)

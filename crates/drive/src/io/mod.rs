@@ -97,6 +97,11 @@ pub trait Io {
     /// When the engine itself fails; the run cannot go on then.
     fn turn(&mut self, until_ns: u64, events: &mut Vec<Event>) -> io::Result<()>;
 
-    /// Fetches what a [`What::Readable`] announced; `None` if it is stale.
+    /// Whether an event is of the connection that its slot now has. One that came in the same turn
+    /// as the end of its connection is not.
+    fn is_current(&self, event: Event) -> bool;
+
+    /// Fetches what a [`What::Readable`] announced; `None` if it is stale. To be called for each: the
+    /// engine's buffer is given back by it.
     fn receive(&mut self, event: Event) -> Option<Received<'_>>;
 }

@@ -6,8 +6,11 @@
 //! A turn is one system call. Each send wakes a server process, and each wake-up may take the CPU
 //! from us: thirty sends in one call cost one such loss instead of thirty.
 
+mod send;
+
+use self::send::{Out, StampedSend};
 use super::buffers::Buffers;
-use super::socket::{self, AskStamp, CONTROL_BYTES, RawAddress};
+use super::socket::{self, CONTROL_BYTES, RawAddress};
 use super::{Event, Io, Received, Sent, Slot, What};
 use crate::clock::Clock;
 use io_uring::types::{CancelBuilder, Fd, Fixed, SubmitArgs, Timespec};
@@ -19,11 +22,10 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 const SUBMISSIONS: u32 = 1024;
 const BUFFER_GROUP: u16 = 0;
-/// A request up to this size always fits into an empty socket buffer, so that its completion need
-/// not be awaited before the next request is written.
-const SMALL_BYTES: usize = 16 * 1024;
 /// Header that a multishot recvmsg puts in front: four 32-bit numbers.
 const HEADER_BYTES: usize = 16;
+/// As much of a generation as there is room for in user data.
+const GENERATIONS: u32 = 0xff_ffff;
 
 /// What a completion belongs to; part of its user data.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,8 +43,10 @@ pub struct Ring {
     /// A buffer that was fetched and is given back with the next call.
     held: Option<u16>,
     slots: Vec<Connection>,
-    /// Slots whose sends are queued and not submitted.
-    queued: Vec<Slot>,
+    /// Slots with bytes to send in the next turn, and whether with a stamp.
+    queued: Vec<(Slot, bool)>,
+    /// Slots whose sends are in the submission queue, in this order.
+    batch: Vec<Slot>,
     /// What every receive asks for: no name, and room for stamps.
     receive_header: Box<libc::msghdr>,
     stamped_send: Box<StampedSend>,
@@ -57,18 +61,12 @@ struct Connection {
     tcp: bool,
     connecting: Option<Box<RawAddress>>,
     out: Vec<u8>,
-    /// A large send is not completed yet: `out` must not be touched.
-    sending: bool,
-    /// What to send after it.
+    state: Out,
+    /// The socket did not take all: the completion of what is left is awaited, however little.
+    stalled: bool,
+    /// What to send after `out`, while the kernel has that.
     next: Vec<u8>,
     sent: Sent,
-}
-
-/// A send with a control message. The kernel copies it while it submits, so one serves all.
-struct StampedSend {
-    header: libc::msghdr,
-    vector: libc::iovec,
-    ask: AskStamp,
 }
 
 /// Whether this process may use io_uring with all that the engine needs, else why not.
@@ -120,11 +118,9 @@ impl Ring {
         }
         let mut slots = Vec::new();
         slots.resize_with(connections, Connection::default);
-        // SAFETY: all-zero bytes are a valid `msghdr` and `iovec`.
-        let (mut receive_header, header, vector) =
-            unsafe { (Box::new(zeroed::<libc::msghdr>()), zeroed(), zeroed()) };
+        // SAFETY: all-zero bytes are a valid `msghdr`.
+        let mut receive_header = Box::new(unsafe { zeroed::<libc::msghdr>() });
         receive_header.msg_controllen = CONTROL_BYTES;
-        let ask = AskStamp::request();
         Ok(Ring {
             ring,
             clock: Clock::System,
@@ -132,17 +128,14 @@ impl Ring {
             held: None,
             slots,
             queued: Vec::with_capacity(connections),
+            batch: Vec::with_capacity(connections),
             receive_header,
-            stamped_send: Box::new(StampedSend {
-                header,
-                vector,
-                ask,
-            }),
+            stamped_send: Box::new(StampedSend::new()),
         })
     }
 
     fn tag(&self, op: Op, slot: Slot) -> u64 {
-        let generation = self.slots[slot as usize].generation & 0xff_ffff;
+        let generation = self.slots[slot as usize].generation & GENERATIONS;
         (op as u64) << 56 | u64::from(generation) << 32 | u64::from(slot)
     }
 
@@ -157,7 +150,9 @@ impl Ring {
     fn push(&mut self, entry: &squeue::Entry) -> io::Result<()> {
         loop {
             // SAFETY: every entry made here points only to memory of this engine that stays in
-            // place until the entry's completion: `out` of a connection, a boxed address or header.
+            // place as long as the kernel may look at it: `out` of a connection until an awaited send
+            // completes, and until the submission of any other, which the kernel does at once or
+            // not at all; a boxed address until its connect completes; a boxed header.
             if unsafe { self.ring.submission().push(entry) }.is_ok() {
                 return Ok(());
             }
@@ -166,10 +161,10 @@ impl Ring {
         }
     }
 
-    /// Notes for the queued sends when they leave: now, in this order.
+    /// Notes for the sends in the submission queue when they leave: now, in this order.
     fn note_submission(&mut self) {
         let before_ns = self.clock.now_ns();
-        for (place, slot) in (0..).zip(self.queued.drain(..)) {
+        for (place, slot) in (0..).zip(self.batch.drain(..)) {
             self.slots[slot as usize].sent = Sent { before_ns, place };
         }
     }
@@ -185,56 +180,14 @@ impl Ring {
         self.push(&entry)
     }
 
-    fn push_send(&mut self, slot: Slot, stamp: bool) -> io::Result<()> {
-        if self.fd(slot).is_none() {
-            return Ok(());
-        }
-        let tag = self.tag(Op::Send, slot);
-        let connection = &mut self.slots[slot as usize];
-        connection.sending = connection.out.len() > SMALL_BYTES;
-        let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
-        let (at, length) = (connection.out.as_mut_ptr(), connection.out.len());
-        // Other sockets refuse the question.
-        let stamp = stamp && connection.tcp;
-        let entry = if stamp {
-            let send = &mut *self.stamped_send;
-            send.vector.iov_base = at.cast();
-            send.vector.iov_len = length;
-            send.header.msg_iov = &raw mut send.vector;
-            send.header.msg_iovlen = 1;
-            send.header.msg_control = (&raw mut send.ask).cast();
-            send.header.msg_controllen = size_of::<AskStamp>();
-            opcode::SendMsg::new(Fixed(slot), &raw const send.header)
-                .flags(flags as u32)
-                .build()
-        } else {
-            opcode::Send::new(Fixed(slot), at, length as u32)
-                .flags(flags)
-                .build()
-        };
-        let quiet = if self.slots[slot as usize].sending {
-            squeue::Flags::empty()
-        } else {
-            squeue::Flags::SKIP_SUCCESS
-        };
-        self.push(&entry.flags(quiet).user_data(tag))?;
-        self.queued.push(slot);
-        if stamp {
-            // One header serves all: it must be with the kernel before it is used again.
-            self.note_submission();
-            self.ring.submit()?;
-        }
-        Ok(())
-    }
-
     fn completed(&mut self, entry: &cqueue::Entry) -> io::Result<Option<Event>> {
         let tag = entry.user_data();
         let slot = tag as u32;
-        let generation = (tag >> 32) as u32 & 0xff_ffff;
+        let generation = (tag >> 32) as u32 & GENERATIONS;
         let result = entry.result();
         let buffer = cqueue::buffer_select(entry.flags());
         let current = &self.slots[slot as usize];
-        if generation != current.generation & 0xff_ffff || current.socket.is_none() {
+        if generation != current.generation & GENERATIONS || current.socket.is_none() {
             if let Some(buffer) = buffer {
                 self.buffers.give_back(buffer);
             }
@@ -258,18 +211,7 @@ impl Ring {
             self.arm_receive(slot)?;
             return Ok(event(What::Opened));
         }
-        // A send: heard of only if it was large, or failed.
-        if result < 0 {
-            return Ok(event(What::Closed(-result)));
-        }
-        let connection = &mut self.slots[slot as usize];
-        connection.sending = false;
-        if !connection.next.is_empty() {
-            std::mem::swap(&mut connection.out, &mut connection.next);
-            connection.next.clear();
-            self.push_send(slot, false)?;
-        }
-        Ok(None)
+        Ok(self.sent_some(slot, result).and_then(event))
     }
 
     fn received(
@@ -331,13 +273,19 @@ impl Io for Ring {
         connection.socket = Some(socket);
         connection.tcp = matches!(address, Address::Tcp(_));
         connection.connecting = Some(raw);
-        connection.sending = false;
+        connection.out.clear();
+        connection.state = Out::Free;
+        connection.stalled = false;
         connection.next.clear();
         let tag = self.tag(Op::Connect, slot);
         self.push(&entry.user_data(tag))
     }
 
     fn close(&mut self, slot: Slot, farewell: &[u8]) {
+        if self.slots[slot as usize].state == Out::Queued {
+            self.queued.retain(|(queued, _)| *queued != slot);
+            let _ = self.push_send(slot, false);
+        }
         // The number of the descriptor may be given to the next socket at once: what is queued for
         // it must be with the kernel before.
         if !self.ring.submission().is_empty() {
@@ -348,10 +296,12 @@ impl Io for Ring {
         let Some(fd) = connection.socket.take() else {
             return;
         };
-        if !farewell.is_empty() && !connection.sending {
+        let sending = connection.state == Out::Sending;
+        if !farewell.is_empty() && !sending {
             socket::send_now(fd.as_raw_fd(), farewell);
         }
-        if connection.sending {
+        connection.state = Out::Free;
+        if sending {
             // The kernel may still read these bytes: they are given up, not reused.
             std::mem::forget(std::mem::take(&mut connection.out));
         }
@@ -367,14 +317,19 @@ impl Io for Ring {
 
     fn send(&mut self, slot: Slot, bytes: &[u8], stamp: bool) {
         let connection = &mut self.slots[slot as usize];
-        if connection.sending {
-            connection.next.extend_from_slice(bytes);
+        if connection.socket.is_none() {
             return;
         }
-        connection.out.clear();
+        match connection.state {
+            Out::Sending => return connection.next.extend_from_slice(bytes),
+            Out::Queued => {}
+            Out::Free => {
+                connection.out.clear();
+                connection.state = Out::Queued;
+                self.queued.push((slot, stamp));
+            }
+        }
         connection.out.extend_from_slice(bytes);
-        // A failed submission shows itself again, and is reported, in the turn.
-        let _ = self.push_send(slot, stamp);
     }
 
     fn sent(&self, slot: Slot) -> Sent {
@@ -388,6 +343,7 @@ impl Io for Ring {
     fn turn(&mut self, until_ns: u64, events: &mut Vec<Event>) -> io::Result<()> {
         self.release();
         self.buffers.publish();
+        self.push_sends()?;
         self.note_submission();
         let wait_ns = until_ns.saturating_sub(self.clock.now_ns());
         let timeout = Timespec::new()
@@ -402,13 +358,23 @@ impl Io for Ring {
                 _ => return Err(error),
             },
         }
+        // The end of a connection is told after what it still had to say.
+        let mut ends = Vec::new();
         // Entries are taken one by one: handling one may need the queues.
         while let Some(entry) = { self.ring.completion().next() } {
-            if let Some(event) = self.completed(&entry)? {
-                events.push(event);
+            match self.completed(&entry)? {
+                Some(event) if matches!(event.what, What::Closed(_)) => ends.push(event),
+                Some(event) => events.push(event),
+                None => {}
             }
         }
+        events.append(&mut ends);
         Ok(())
+    }
+
+    fn is_current(&self, event: Event) -> bool {
+        let current = &self.slots[event.slot as usize];
+        event.generation == current.generation & GENERATIONS && current.socket.is_some()
     }
 
     fn receive(&mut self, event: Event) -> Option<Received<'_>> {
@@ -417,8 +383,7 @@ impl Io for Ring {
             return None;
         };
         self.held = Some(buffer);
-        let current = &self.slots[event.slot as usize];
-        if event.generation != current.generation & 0xff_ffff || current.socket.is_none() {
+        if !self.is_current(event) {
             return None;
         }
         let bytes = self.buffers.bytes(buffer, length as usize);

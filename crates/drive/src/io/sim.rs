@@ -264,12 +264,17 @@ impl<S: Script> Io for Sim<S> {
         Ok(())
     }
 
+    fn is_current(&self, event: Event) -> bool {
+        let current = &self.slots[event.slot as usize];
+        event.generation == current.generation && current.open
+    }
+
     fn receive(&mut self, event: Event) -> Option<Received<'_>> {
-        let offset_ns = self.time.stamp_offset_ns.get();
-        let connection = &mut self.slots[event.slot as usize];
-        if connection.generation != event.generation || !connection.open {
+        if !self.is_current(event) {
             return None;
         }
+        let offset_ns = self.time.stamp_offset_ns.get();
+        let connection = &mut self.slots[event.slot as usize];
         std::mem::swap(&mut connection.inbox, &mut connection.fetched);
         connection.inbox.clear();
         let stamp_ns = connection.stamp_ns.checked_add_signed(offset_ns);

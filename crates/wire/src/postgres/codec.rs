@@ -6,6 +6,12 @@
 
 use crate::statement::{QueryMode, Statement, Value};
 
+/// Ends a request in the extended protocol.
+const SYNC: &[u8] = b"S\0\0\0\x04";
+
+/// Ends the session.
+pub(crate) const TERMINATE: &[u8] = b"X\0\0\0\x04";
+
 /// What a connection remembers between requests.
 #[derive(Debug)]
 pub struct Codec {
@@ -34,43 +40,42 @@ impl Codec {
         self.parsing.clear();
     }
 
-    /// How statements are sent.
-    pub fn mode(&self) -> QueryMode {
-        self.mode
+    /// Appends one request of several executions. It brings one `ReadyForQuery`: the server runs
+    /// them in turn and, outside a block, as one transaction; after an error it skips the rest.
+    pub fn request<'a>(
+        &mut self,
+        batch: impl Iterator<Item = (&'a Statement, &'a [Value<'a>])>,
+        out: &mut Vec<u8>,
+    ) {
+        if self.mode == QueryMode::Simple {
+            return message(out, b'Q', |out| {
+                for (place, (statement, values)) in batch.enumerate() {
+                    if place > 0 {
+                        // On a line of its own: the text before may end in a comment.
+                        out.extend_from_slice(b"\n;");
+                    }
+                    filled(statement, values, out);
+                }
+                out.push(0);
+            });
+        }
+        for (statement, values) in batch {
+            self.execute(statement, values, out);
+        }
+        out.extend_from_slice(SYNC);
     }
 
-    /// Appends one execution. Returns how many `ReadyForQuery` it brings by itself: one in simple
-    /// mode, none otherwise, where [`Codec::sync`] ends the request.
-    pub fn execute(&mut self, statement: &Statement, values: &[Value], out: &mut Vec<u8>) -> u32 {
+    fn execute(&mut self, statement: &Statement, values: &[Value], out: &mut Vec<u8>) {
         debug_assert_eq!(values.len(), statement.parameters(), "{}", statement.sql());
-        match self.mode {
-            QueryMode::Simple => {
-                message(out, b'Q', |out| {
-                    for (text, value) in statement.parts() {
-                        out.extend_from_slice(text.as_bytes());
-                        if let Some(value) = value.and_then(|n| values.get(n)) {
-                            literal(*value, out);
-                        }
-                    }
-                    out.push(0);
-                });
-                return 1;
-            }
-            QueryMode::Extended => {
-                parse(out, None, statement.sql());
-                self.bind(None, values, out);
-            }
-            QueryMode::Prepared => {
-                let id = statement.id();
-                let known = self.prepared.get(usize::from(id)) == Some(&true);
-                if !known && !self.parsing.contains(&id) {
-                    parse(out, Some(id), statement.sql());
-                    self.parsing.push(id);
-                }
-                self.bind(Some(id), values, out);
-            }
+        let name = (self.mode == QueryMode::Prepared).then(|| statement.id());
+        let known = name.is_some_and(|id| {
+            self.prepared.get(usize::from(id)) == Some(&true) || self.parsing.contains(&id)
+        });
+        if !known {
+            parse(out, name, statement.sql());
+            self.parsing.extend(name);
         }
-        0
+        self.bind(name, values, out);
     }
 
     /// Appends a simple query. It brings one `ReadyForQuery`.
@@ -79,11 +84,6 @@ impl Codec {
             out.extend_from_slice(sql.as_bytes());
             out.push(0);
         });
-    }
-
-    /// Ends a request in the extended protocol. It brings one `ReadyForQuery`.
-    pub fn sync(&mut self, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"S\0\0\0\x04");
     }
 
     /// Notes that a request was answered, `parsed` of its Parse messages with success.
@@ -112,6 +112,17 @@ impl Codec {
             out.extend_from_slice(b"D\0\0\0\x06P\0");
         }
         out.extend_from_slice(b"E\0\0\0\x09\0\0\0\0\0");
+    }
+}
+
+/// Appends the text of a statement with its values in it.
+fn filled(statement: &Statement, values: &[Value], out: &mut Vec<u8>) {
+    debug_assert_eq!(values.len(), statement.parameters(), "{}", statement.sql());
+    for (text, value) in statement.parts() {
+        out.extend_from_slice(text.as_bytes());
+        if let Some(value) = value.and_then(|n| values.get(n)) {
+            literal(*value, out);
+        }
     }
 }
 
@@ -214,9 +225,7 @@ mod tests {
         let statement = Statements::new().add(sql);
         let mut out = Vec::new();
         let mut codec = Codec::new(mode, describe);
-        if codec.execute(&statement, values, &mut out) == 0 {
-            codec.sync(&mut out);
-        }
+        codec.request(std::iter::once((&statement, values)), &mut out);
         out
     }
 
@@ -241,6 +250,32 @@ mod tests {
                 .copied()
                 .collect::<Vec<_>>()
         );
+    }
+
+    #[test]
+    fn a_batch_is_one_request_in_every_mode() {
+        let mut set = Statements::new();
+        let (one, two) = (set.add("select $1 -- one"), set.add("select 2"));
+        let value = [Value::Int(1)];
+        for (mode, start, end) in [
+            (
+                QueryMode::Simple,
+                b'Q',
+                &b"select 1 -- one\n;select 2\0"[..],
+            ),
+            (QueryMode::Extended, b'P', SYNC),
+            (QueryMode::Prepared, b'P', SYNC),
+        ] {
+            let mut out = Vec::new();
+            let batch: [(&Statement, &[Value]); 2] = [(&one, &value), (&two, &[])];
+            Codec::new(mode, false).request(batch.into_iter(), &mut out);
+            assert_eq!(out[0], start);
+            assert!(out.ends_with(end), "{mode:?}");
+            assert_eq!(
+                out.windows(5).filter(|five| *five == SYNC).count(),
+                usize::from(end == SYNC)
+            );
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! and error on demand. Must never: copy a row, or allocate once its buffer has grown to what the
 //! workload's replies need.
 
+use crate::exchange::Block;
 use std::ops::Range;
 
 /// Largest message that is believed; a longer one is a broken or hostile server.
@@ -42,17 +43,6 @@ impl std::fmt::Display for Violation {
     }
 }
 
-/// State of a session's transaction block, as ReadyForQuery tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Block {
-    /// No block is open.
-    Idle,
-    /// Inside a block.
-    Open,
-    /// Inside a block that failed and must be rolled back.
-    Failed,
-}
-
 /// The reply to one request.
 #[derive(Debug)]
 pub struct Reply {
@@ -65,6 +55,8 @@ pub struct Reply {
     error: Option<Range<usize>>,
     complete: Option<Range<usize>>,
     block: Block,
+    /// Body of an error that came when nothing was asked: the end of the session is near.
+    farewell: Option<Box<[u8]>>,
 }
 
 impl Default for Reply {
@@ -78,6 +70,7 @@ impl Default for Reply {
             error: None,
             complete: None,
             block: Block::Idle,
+            farewell: None,
         }
     }
 }
@@ -146,6 +139,8 @@ impl Reply {
                 };
                 return Ok(());
             }
+            // The session's end may be announced right behind a good reply.
+            b'E' if self.ready_missing == 0 => self.farewell = Some(self.bytes[body].into()),
             // The first error of a request is the one that matters.
             b'E' if self.error.is_none() => self.error = Some(body),
             b'E' => {}
@@ -169,9 +164,16 @@ impl Reply {
         self.block
     }
 
-    /// Body of the first ErrorResponse, if there was one.
+    /// Body of the reply's first ErrorResponse, if there was one.
     pub fn error(&self) -> Option<&[u8]> {
         self.error.clone().map(|r| &self.bytes[r])
+    }
+
+    /// Body of the ErrorResponse with which the server ended the session, if it did: one that came
+    /// when nothing was asked, or to which no ReadyForQuery followed.
+    pub fn last_words(&self) -> Option<&[u8]> {
+        let unfinished = self.error().filter(|_| self.end.is_none());
+        self.farewell.as_deref().or(unfinished)
     }
 
     /// More had arrived than this reply: its arrival may have been earlier than the last byte's.
@@ -365,6 +367,23 @@ mod tests {
         let mut reply = Reply::default();
         reply.expect(0);
         assert!(!reply.feed(&message(b'E', b"C57P01\0\0")).unwrap());
+    }
+
+    #[test]
+    fn the_end_of_a_session_behind_a_good_reply_does_not_spoil_it() {
+        let mut reply = Reply::default();
+        reply.expect(1);
+        let bytes = [
+            message(b'C', b"COMMIT\0"),
+            message(b'Z', b"I"),
+            message(b'E', b"C57P01\0\0"),
+        ];
+        assert!(reply.feed(&bytes.concat()).unwrap());
+        assert_eq!(reply.error(), None);
+        reply.expect(1);
+        assert_eq!(reply.last_words(), Some(&b"C57P01\0\0"[..]));
+        reply.reset();
+        assert_eq!(reply.last_words(), None);
     }
 
     #[test]

@@ -1,0 +1,121 @@
+//! The sending half of the ring.
+//!
+//! In: bytes queued in a connection. Out: entries in the submission queue, and what their completions
+//! mean. Must never: touch bytes that the kernel may still read.
+
+use super::{Op, Ring};
+use crate::io::socket::AskStamp;
+use crate::io::{Slot, What};
+use io_uring::types::Fixed;
+use io_uring::{opcode, squeue};
+use std::io;
+use std::mem::zeroed;
+
+/// A request up to this size fits into an empty socket buffer; its completion is then of no interest.
+const SMALL_BYTES: usize = 16 * 1024;
+
+/// How the bytes to send of a connection stand.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Out {
+    /// There are none, or the kernel took them: they may be overwritten.
+    #[default]
+    Free,
+    /// They wait for the turn: more may be added.
+    Queued,
+    /// The kernel may still read them: they must not be touched.
+    Sending,
+}
+
+/// A send with a control message. The kernel copies it while it submits, so one serves all.
+pub(super) struct StampedSend {
+    header: libc::msghdr,
+    vector: libc::iovec,
+    ask: AskStamp,
+}
+
+impl StampedSend {
+    pub(super) fn new() -> Self {
+        // SAFETY: all-zero bytes are a valid `msghdr` and `iovec`.
+        let (header, vector) = unsafe { (zeroed(), zeroed()) };
+        let ask = AskStamp::request();
+        StampedSend {
+            header,
+            vector,
+            ask,
+        }
+    }
+}
+
+impl Ring {
+    /// Puts all sends that are queued into the submission queue.
+    pub(super) fn push_sends(&mut self) -> io::Result<()> {
+        let mut queued = std::mem::take(&mut self.queued);
+        let pushed = queued
+            .drain(..)
+            .try_for_each(|(slot, stamp)| self.push_send(slot, stamp));
+        self.queued = queued;
+        pushed
+    }
+
+    pub(super) fn push_send(&mut self, slot: Slot, stamp: bool) -> io::Result<()> {
+        let tag = self.tag(Op::Send, slot);
+        let connection = &mut self.slots[slot as usize];
+        let (at, length) = (connection.out.as_mut_ptr(), connection.out.len());
+        let awaited = length > SMALL_BYTES || std::mem::take(&mut connection.stalled);
+        let (state, wait, quiet) = if awaited {
+            (Out::Sending, 0, squeue::Flags::empty())
+        } else {
+            // What the socket does not take at once comes back, and the kernel keeps no pointer.
+            let quiet = squeue::Flags::SKIP_SUCCESS;
+            (Out::Free, libc::MSG_DONTWAIT, quiet)
+        };
+        connection.state = state;
+        let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL | wait;
+        // Sockets other than TCP refuse the question; of a large request it is of no use.
+        let stamp = stamp && connection.tcp && !awaited;
+        let entry = if stamp {
+            let send = &mut *self.stamped_send;
+            send.vector.iov_base = at.cast();
+            send.vector.iov_len = length;
+            send.header.msg_iov = &raw mut send.vector;
+            send.header.msg_iovlen = 1;
+            send.header.msg_control = (&raw mut send.ask).cast();
+            send.header.msg_controllen = size_of::<AskStamp>();
+            opcode::SendMsg::new(Fixed(slot), &raw const send.header)
+                .flags(flags as u32)
+                .build()
+        } else {
+            opcode::Send::new(Fixed(slot), at, length as u32)
+                .flags(flags)
+                .build()
+        };
+        self.push(&entry.flags(quiet).user_data(tag))?;
+        self.batch.push(slot);
+        if stamp {
+            // One header serves all: it must be with the kernel before it is used again.
+            self.note_submission();
+            self.ring.submit()?;
+        }
+        Ok(())
+    }
+
+    /// A send is heard of only if it was awaited, or not taken whole. Completions are taken in by
+    /// the turn that submitted, so the bytes still stand in `out`.
+    pub(super) fn sent_some(&mut self, slot: Slot, result: i32) -> Option<What> {
+        if result < 0 && result != -libc::EAGAIN {
+            return Some(What::Closed(-result));
+        }
+        let connection = &mut self.slots[slot as usize];
+        let done = (result.max(0) as usize).min(connection.out.len());
+        connection.out.drain(..done);
+        connection.stalled = !connection.out.is_empty();
+        connection.out.append(&mut connection.next);
+        if connection.out.is_empty() {
+            connection.state = Out::Free;
+        } else {
+            connection.state = Out::Queued;
+            self.queued.push((slot, false));
+        }
+        None
+    }
+}

@@ -1,0 +1,166 @@
+//! Both engines by themselves: what is sent arrives, whole and in order, however slow the peer.
+
+use prony_drive::io::epoll::Epoll;
+use prony_drive::io::ring::{Ring, probe};
+use prony_drive::io::{Event, Io, What};
+use prony_server::{Address, TcpOptions};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixListener;
+use std::sync::Arc;
+
+/// An engine with one open connection, and its peer.
+struct Pair<P> {
+    io: Box<dyn Io>,
+    peer: P,
+}
+
+impl<P> Pair<P> {
+    fn open(mut io: Box<dyn Io>, address: &Address, accept: impl FnOnce() -> P) -> Self {
+        io.open(0, address, &TcpOptions::default())
+            .expect("a socket");
+        let peer = accept();
+        let mut pair = Pair { io, peer };
+        while !pair.turn().iter().any(|event| event.what == What::Opened) {}
+        pair
+    }
+
+    fn turn(&mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        let until_ns = self.io.clock().now_ns() + 20_000;
+        self.io.turn(until_ns, &mut events).expect("a turn");
+        for event in &events {
+            assert!(!matches!(event.what, What::Closed(_)), "{event:?}");
+        }
+        events
+    }
+}
+
+fn engines() -> Vec<Box<dyn Io>> {
+    let mut engines: Vec<Box<dyn Io>> = vec![Box::new(Epoll::new(1).expect("epoll"))];
+    if probe().is_ok() {
+        engines.push(Box::new(Ring::new(1).expect("a ring")));
+    }
+    engines
+}
+
+fn tcp(io: Box<dyn Io>) -> Pair<TcpStream> {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = Address::Tcp(listener.local_addr().expect("an address"));
+    let pair = Pair::open(io, &address, || {
+        // The ring connects in its first turn: the peer is taken when it is there.
+        std::thread::spawn(move || listener.accept().expect("a client").0)
+    });
+    pair.map(|peer| peer.join().expect("a peer"))
+}
+
+fn unix(io: Box<dyn Io>, path: &std::path::Path) -> Pair<std::os::unix::net::UnixStream> {
+    let listener = UnixListener::bind(path).expect("a socket");
+    let pair = Pair::open(io, &Address::Unix(path.to_owned()), || {
+        std::thread::spawn(move || listener.accept().expect("a client").0)
+    });
+    pair.map(|peer| peer.join().expect("a peer"))
+}
+
+impl<P> Pair<P> {
+    fn map<Q>(self, change: impl FnOnce(P) -> Q) -> Pair<Q> {
+        let Pair { io, peer } = self;
+        Pair {
+            io,
+            peer: change(peer),
+        }
+    }
+}
+
+/// Sends requests of `bytes` each, one a turn, to a peer that reads only afterwards.
+fn pile_up<P: Read + Send + 'static>(pair: Pair<P>, bytes: usize, total: usize) {
+    let Pair { io, mut peer } = pair;
+    let name = io.name();
+    let mut pair = Pair { io, peer: () };
+    let count = total / bytes;
+    for number in 0..count {
+        pair.io.send(0, &vec![number as u8; bytes], false);
+        pair.turn();
+    }
+    let reader = std::thread::spawn(move || {
+        let mut request = vec![0; bytes];
+        for number in 0..count {
+            peer.read_exact(&mut request).expect("all that was sent");
+            let wrong = request.iter().position(|byte| *byte != number as u8);
+            assert_eq!(wrong, None, "request {number} of {name}");
+        }
+    });
+    while !reader.is_finished() {
+        pair.turn();
+    }
+    reader.join().expect("in order");
+}
+
+#[test]
+fn requests_pile_up_before_a_peer_that_does_not_read() {
+    for io in engines() {
+        pile_up(tcp(io), 15_000, 24 << 20);
+    }
+    for io in engines() {
+        pile_up(tcp(io), 300_000, 24 << 20);
+    }
+    let folder = std::env::temp_dir().join(format!("prony-engine-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for (number, io) in engines().into_iter().enumerate() {
+        pile_up(unix(io, &folder.join(number.to_string())), 700, 2 << 20);
+    }
+    std::fs::remove_dir_all(&folder).expect("a folder");
+}
+
+#[test]
+fn all_sends_of_one_turn_arrive_in_order() {
+    for io in engines() {
+        let name = io.name();
+        let mut pair = tcp(io);
+        let mut wanted = Vec::new();
+        for (byte, length) in [(b'a', 10), (b'b', 10_000), (b'c', 10_000), (b'd', 3)] {
+            let piece = vec![byte; length];
+            pair.io.send(0, &piece, byte == b'a');
+            wanted.extend(piece);
+        }
+        pair.turn();
+        let mut arrived = vec![0; wanted.len()];
+        pair.turn();
+        pair.peer.read_exact(&mut arrived).expect("all bytes");
+        assert!(arrived == wanted, "{name}");
+    }
+}
+
+#[test]
+fn a_reply_of_many_buffers_arrives_whole() {
+    let reply: Arc<Vec<u8>> = Arc::new((0..3 << 20).map(|n: u32| (n / 7) as u8).collect());
+    for io in engines() {
+        let name = io.name();
+        let mut pair = tcp(io);
+        let (mut peer, bytes) = (pair.peer.try_clone().expect("a socket"), reply.clone());
+        let writer = std::thread::spawn(move || peer.write_all(&bytes).expect("a reader"));
+        let mut arrived = Vec::new();
+        while arrived.len() < reply.len() {
+            for event in pair.turn() {
+                if let Some(received) = pair.io.receive(event) {
+                    arrived.extend_from_slice(received.bytes);
+                }
+            }
+        }
+        writer.join().expect("all written");
+        assert!(arrived == *reply, "{name}");
+    }
+}
+
+#[test]
+fn what_is_queued_goes_before_the_farewell() {
+    for io in engines() {
+        let name = io.name();
+        let mut pair = tcp(io);
+        pair.io.send(0, b"queued ", false);
+        pair.io.close(0, b"farewell");
+        let mut arrived = Vec::new();
+        pair.peer.read_to_end(&mut arrived).expect("an end");
+        assert_eq!(arrived, b"queued farewell", "{name}");
+    }
+}
