@@ -17,7 +17,15 @@ pub fn workload(name: &str) -> Result<&'static dyn Workload, Failure> {
 /// Where to connect, by a URL (or nothing) and the customary environment.
 pub fn target(url: Option<&str>) -> Result<Target, Failure> {
     prony_server::resolve(url.unwrap_or_default(), &Environment::from_process())
-        .map_err(|error| told(Exit::Usage, &error.to_string()))
+        .map_err(|error| told(unresolved(&error), &error.to_string()))
+}
+
+/// A name service that does not know or answer is a server out of reach; the rest is a mistake.
+fn unresolved(error: &prony_server::Error) -> Exit {
+    match error {
+        prony_server::Error::NoAddress { .. } => Exit::Connect,
+        _ => Exit::Usage,
+    }
 }
 
 /// A connection for everything but the load.
@@ -99,6 +107,15 @@ mod tests {
                 hint: "make room".into(),
             }]
         );
+    }
+
+    #[test]
+    fn a_host_without_an_address_is_a_server_out_of_reach() {
+        // RFC 6761: names under .invalid never resolve.
+        let failure = target(Some("postgres://u@host.invalid/d")).unwrap_err();
+        assert_eq!(failure.exit, Exit::Connect, "{failure:?}");
+        let failure = target(Some("host=a,b hostaddr=127.0.0.1 user=u")).unwrap_err();
+        assert_eq!(failure.exit, Exit::Usage, "{failure:?}");
     }
 
     #[test]
