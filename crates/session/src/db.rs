@@ -70,7 +70,6 @@ impl Db {
             } else {
                 started_ns
             };
-            self.done += u64::from(self.desk.counts(started_ns));
             self.conn.now.set(Now {
                 kind,
                 scheduled_ns,
@@ -98,6 +97,8 @@ impl Db {
     /// # Errors
     /// [`Ended`] when the run stops meanwhile, or the program left its block open.
     pub async fn end(&mut self, result: Result<Outcome, DbError>) -> Result<(), Ended> {
+        // By its end, as the figures go: the one under way as the warm-up ends is measured too.
+        self.done += u64::from(self.desk.counts(self.conn.noticed_ns()));
         match result {
             Ok(outcome) => {
                 self.desk.leave(self.conn.sample(outcome), None);
