@@ -189,8 +189,8 @@ mod tests {
         assert_eq!(check.severity, Severity::Invalid);
         assert_eq!(
             check.finding,
-            "20000 transactions failed, 2.0 % of those that ended; most often deadlock (40P01) in \
-             tpcb, 19000 times."
+            "20,000 transactions failed, 2.0 % of those that ended; most often deadlock (40P01) in \
+             tpcb, 19,000 times."
         );
     }
 

@@ -14,24 +14,34 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// A time in its natural unit: `170 us`, `2.3 ms`, `15.0 s`.
+/// A time in its natural unit: `170 µs`, `2.3 ms`, `15.0 s`.
 pub(crate) fn time(ns: f64) -> String {
     match ns {
         ns if ns < 1e3 => format!("{ns:.0} ns"),
-        ns if ns < 1e6 => format!("{:.0} us", ns / 1e3),
+        ns if ns < 1e6 => format!("{:.0} µs", ns / 1e3),
         ns if ns < 1e7 => format!("{:.2} ms", ns / 1e6),
         ns if ns < 1e9 => format!("{:.1} ms", ns / 1e6),
         ns => format!("{:.1} s", ns / 1e9),
     }
 }
 
-/// A number with its noun: `1 client`, `64 clients`.
+/// A number with its noun: `1 client`, `2,000 clients`.
 pub(crate) fn count(number: u64, noun: &str) -> String {
-    if number == 1 {
-        format!("1 {noun}")
-    } else {
-        format!("{number} {noun}s")
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{ending}", thousands(number))
+}
+
+/// A number as the tables write it: `1,234,567`.
+pub(crate) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
     }
+    text
 }
 
 /// A share of two counts; 0 of nothing is 0.
@@ -54,12 +64,14 @@ mod tests {
         assert_eq!(percent(0.0421), "4.2 %");
         assert_eq!(percent(0.421), "42 %");
         assert_eq!(time(250.0), "250 ns");
-        assert_eq!(time(170_000.0), "170 us");
+        assert_eq!(time(170_000.0), "170 µs");
         assert_eq!(time(2_300_000.0), "2.30 ms");
         assert_eq!(time(23_000_000.0), "23.0 ms");
         assert_eq!(time(15e9), "15.0 s");
         assert_eq!(count(1, "client"), "1 client");
         assert_eq!(count(0, "client"), "0 clients");
+        assert_eq!(count(1_234_567, "client"), "1,234,567 clients");
+        assert_eq!(thousands(999), "999");
         assert_eq!(share(1, 0), 0.0);
     }
 }
