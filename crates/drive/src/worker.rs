@@ -189,7 +189,8 @@ impl<'a, I: Io> Worker<'a, I> {
     /// at work then.
     fn seat_users(&mut self, timing: &mut Timing, reports: &mut impl Reports) -> usize {
         timing.recorder.set_connections(self.up);
-        self.desk.open(timing.count_from_ns, timing.end_ns.unwrap_or(u64::MAX));
+        self.desk
+            .open(timing.count_from_ns, timing.end_ns.unwrap_or(u64::MAX));
         for (slot, id) in self.assignment.users.iter().enumerate() {
             let db = Db::new(self.seats[slot].conn.clone(), self.desk.clone());
             self.seats[slot].user = Some(self.assignment.program.user(*id, db));

@@ -1,5 +1,6 @@
 //! The whole loop on a simulated network: exact figures, in milliseconds of real time.
 
+#[allow(dead_code)]
 mod support;
 
 use prony_drive::Incident;

@@ -207,3 +207,20 @@ pub fn simulate(
     let driven = run_simulated(&job, machine, script, &mut watch)?;
     Ok((driven, watch))
 }
+
+/// The engines that this machine allows.
+pub fn engines() -> Vec<IoEngine> {
+    match prony_drive::io::ring::probe() {
+        Ok(()) => vec![IoEngine::Ring, IoEngine::Epoll],
+        Err(reason) => {
+            eprintln!("only epoll is tested: {reason}");
+            vec![IoEngine::Epoll]
+        }
+    }
+}
+
+pub fn target_at(port: u16) -> Target {
+    let env = Environment::new("tester", std::path::Path::new("/nonexistent"));
+    let url = format!("host=127.0.0.1 port={port} sslmode=disable user=tester dbname=bench");
+    resolve(&url, &env).expect("a target")
+}

@@ -9,39 +9,20 @@ mod server;
 
 use prony_drive::{Driven, Job, run};
 use prony_measure::Totals;
-use prony_plan::{DrivePlan, IoEngine};
-use prony_server::{Environment, Target, resolve};
+use prony_plan::DrivePlan;
 use prony_session::{Outcome, Program};
 use server::{FakeServer, replies_due};
 use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
-use support::{Selects, Watch, plan, repeat};
-
-/// The engines that this machine allows.
-fn engines() -> Vec<IoEngine> {
-    match prony_drive::io::ring::probe() {
-        Ok(()) => vec![IoEngine::Ring, IoEngine::Epoll],
-        Err(reason) => {
-            eprintln!("only epoll is tested: {reason}");
-            vec![IoEngine::Epoll]
-        }
-    }
-}
-
-fn target(port: u16) -> Target {
-    let env = Environment::new("tester", Path::new("/nonexistent"));
-    let url = format!("host=127.0.0.1 port={port} sslmode=disable user=tester dbname=bench");
-    resolve(&url, &env).expect("a target")
-}
+use support::{Selects, Watch, engines, plan, repeat, target_at};
 
 fn drive(program: &dyn Program, plan: &DrivePlan, port: u16) -> Driven {
     let job = Job {
         program,
-        target: &target(port),
+        target: &target_at(port),
         tcp_target: None,
         plan,
         seed: 1,

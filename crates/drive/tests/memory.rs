@@ -1,0 +1,73 @@
+//! What a connection costs in memory. A test of its own, for it needs most of the files that a
+//! process may open, and looks at the memory of the whole process.
+
+#[path = "sockets/server.rs"]
+mod server;
+#[path = "sim/support.rs"]
+#[allow(dead_code)]
+mod support;
+
+use prony_drive::{Job, Observer, Start, run};
+use prony_measure::{Row, Schedule};
+use server::FakeServer;
+use std::sync::atomic::AtomicBool;
+use support::{Selects, engines, plan, target_at};
+
+/// Resident memory of this process, bytes.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmRSS:"))
+        .expect("VmRSS");
+    let kilobytes: u64 = line
+        .split_whitespace()
+        .nth(1)
+        .expect("a number")
+        .parse()
+        .expect("a number");
+    kilobytes * 1024
+}
+
+#[test]
+fn ten_thousand_connections_fit_into_150_megabytes() {
+    // The server of this test holds the other end of each connection in the same process.
+    let mut clients = 10_000;
+    if let Err(limit) = prony_drive::affinity::allow_files(2 * clients + 200) {
+        clients = (limit - 200) / 2;
+        eprintln!("{clients} connections are tested, for {limit} files may be open");
+        prony_drive::affinity::allow_files(limit).expect("the limit itself");
+    }
+    let server = FakeServer::start();
+    for io in engines() {
+        let mut plan = plan(clients as u32, 1.0);
+        plan.io = io;
+        let before = resident();
+        let mut peak = Peak::default();
+        let job = Job {
+            program: &Selects::new(),
+            target: &target_at(server.port),
+            tcp_target: None,
+            plan: &plan,
+            seed: 1,
+            interrupt: &AtomicBool::new(false),
+        };
+        let driven = run(&job, &mut peak).expect("the run starts");
+        assert_eq!(driven.collected.measured.health.connections, clients as u32);
+        let each = (peak.0 - before) / clients;
+        eprintln!("{io:?}: {each} bytes a connection");
+        assert!(each < 15_000, "{io:?}: {each} bytes a connection");
+    }
+}
+
+/// The resident memory at the end of the first second.
+#[derive(Default)]
+struct Peak(u64);
+
+impl Observer for Peak {
+    fn started(&mut self, _: &Start) {}
+
+    fn row(&mut self, _: &Row, _: &Schedule) {
+        self.0 = self.0.max(resident());
+    }
+}
