@@ -11,7 +11,7 @@ use crate::{all, found};
 use prony_store::{Check, Run, Severity};
 
 pub(crate) fn limit(run: &Run) -> Option<Check> {
-    let busy = run.client.busiest_thread;
+    let busy = run.client.busiest_thread?;
     let finding = match busy {
         busy if busy > BUSY_THREAD_LIMIT => format!(
             "The client was the limit: its busiest thread used {} of a CPU. The server may \
@@ -54,7 +54,7 @@ pub(crate) fn run_queue(run: &Run) -> Option<Check> {
     if thread_s <= 0.0 {
         return None;
     }
-    let waited = run.client.run_queue_s / thread_s;
+    let waited = run.client.run_queue_s? / thread_s;
     if waited <= RUN_QUEUE {
         return None;
     }
@@ -126,11 +126,13 @@ mod tests {
 
     #[test]
     fn a_busy_thread() {
-        let finding = |busy| {
+        let finding = |busy: Option<f64>| {
             let mut run = healthy();
             run.client.busiest_thread = busy;
             limit(&run).map(|check| check.finding)
         };
+        assert_eq!(finding(None), None, "unknown is no finding");
+        let finding = |busy| finding(Some(busy));
         assert_eq!(finding(0.90), None);
         assert!(finding(0.95).unwrap().contains("close to its limit"));
         assert!(finding(0.98).unwrap().contains("used 98 % of a CPU"));
@@ -158,11 +160,13 @@ mod tests {
     fn threads_without_a_cpu() {
         let mut run = healthy();
         // 2 threads for 60 s.
-        run.client.run_queue_s = 6.0;
+        run.client.run_queue_s = Some(6.0);
         assert_eq!(run_queue(&run), None);
-        run.client.run_queue_s = 12.0;
+        run.client.run_queue_s = Some(12.0);
         let check = run_queue(&run).unwrap();
         assert!(check.finding.contains("10 % of the time"), "{check:?}");
+        run.client.run_queue_s = None;
+        assert_eq!(run_queue(&run), None, "unknown is no finding");
     }
 
     #[test]

@@ -99,7 +99,7 @@ mod tests {
     fn the_worst_comes_first() {
         let mut run = healthy();
         run.server.address = "unix:/run/x/.s.PGSQL.5432".to_owned();
-        run.client.steal = 0.02;
+        run.client.steal = Some(0.02);
         run.measured.kinds[0].busy_s *= 0.9;
         let checks = judge(&run);
         let ids: Vec<&str> = checks.iter().map(|check| check.id.as_str()).collect();

@@ -10,7 +10,7 @@ use prony_store::{Check, Run, Severity};
 use std::net::{IpAddr, SocketAddr};
 
 pub(crate) fn steal(run: &Run) -> Option<Check> {
-    let steal = run.client.steal;
+    let steal = run.client.steal?;
     if steal <= STEAL {
         return None;
     }
@@ -66,12 +66,14 @@ mod tests {
     #[test]
     fn stolen_time() {
         let mut run = healthy();
-        run.client.steal = 0.01;
+        run.client.steal = Some(0.01);
         assert_eq!(steal(&run), None);
-        run.client.steal = 0.034;
+        run.client.steal = Some(0.034);
         let check = steal(&run).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
         assert!(check.finding.contains("3.4 %"), "{check:?}");
+        run.client.steal = None;
+        assert_eq!(steal(&run), None, "unknown is no finding");
     }
 
     #[test]

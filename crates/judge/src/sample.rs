@@ -78,8 +78,8 @@ pub(crate) fn healthy() -> Run {
         series: Vec::new(),
         events: Vec::new(),
         client: Client {
-            busiest_thread: 0.5,
-            run_queue_s: 0.5,
+            busiest_thread: Some(0.5),
+            run_queue_s: Some(0.5),
             ..Client::default()
         },
         timing: Timing {

@@ -34,7 +34,7 @@ pub fn series(out: &mut dyn Write, run: &Run) -> io::Result<()> {
             cell(second.p99_ns),
             second.max_ns,
             cell(second.server_mean_ns),
-            second.client_cpu_s,
+            cell(second.client_cpu_s),
             second.loop_delay_max_ns,
             second.connections,
         )?;

@@ -103,6 +103,11 @@ pub fn bytes(n: u64) -> String {
     format!("{value:.decimals$} {}", UNITS[unit])
 }
 
+/// A figure, or `unknown` where there is none.
+pub fn known<T>(figure: Option<T>, show: impl FnOnce(T) -> String) -> String {
+    figure.map_or_else(|| "unknown".to_owned(), show)
+}
+
 /// A share from 0 to 1 as a percentage: `7 %`, `0.3 %`, `0 %`.
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;

@@ -130,7 +130,7 @@ pub fn second(row: &Row, load_start_ns: u64) -> Second {
         at_s: span.start_ns.saturating_sub(load_start_ns) as f64 / 1e9,
         seconds: span.length_ns() as f64 / 1e9,
         part: span.part.name().into(),
-        client_cpu_s: interval.health.cpu_ns().unwrap_or(0) as f64 / 1e9,
+        client_cpu_s: in_s(interval.health.cpu_ns()),
         loop_delay_max_ns: interval.health.turn_max_ns,
         connections: interval.health.connections,
         ..Second::default()
@@ -159,18 +159,18 @@ pub fn client(totals: &Totals) -> Client {
 
 pub(crate) fn client_over(totals: &Totals, seconds: f64) -> Client {
     let health = &totals.health;
-    let in_s = |ns: Option<u64>| ns.unwrap_or(0) as f64 / 1e9;
     let committed: u64 = totals.kinds.iter().map(|tally| tally.committed).sum();
-    let busiest_ns = totals.worker_cpu_ns.iter().flatten().max();
+    let busiest_s = in_s(totals.worker_cpu_ns.iter().flatten().max().copied());
     Client {
         cpu_user_s: in_s(health.cpu_user_ns),
         cpu_system_s: in_s(health.cpu_system_ns),
-        busiest_thread: ratio(in_s(busiest_ns.copied()), seconds),
-        cpu_per_transaction_us: ratio(in_s(health.cpu_ns()) * 1e6, committed as f64),
+        busiest_thread: busiest_s.and_then(|busy_s| known_ratio(busy_s, seconds)),
+        cpu_per_transaction_us: in_s(health.cpu_ns())
+            .and_then(|cpu_s| known_ratio(cpu_s * 1e6, committed as f64)),
         loop_delay_max_ns: health.turn_max_ns,
         run_queue_s: in_s(health.run_queue_ns),
-        steal: totals.process.steal().unwrap_or(0.0),
-        memory_peak_bytes: totals.process.memory_peak_bytes.unwrap_or(0),
+        steal: totals.process.steal(),
+        memory_peak_bytes: totals.process.memory_peak_bytes,
     }
 }
 
@@ -188,7 +188,17 @@ pub fn timing(stamps: &StampCounts, split: String) -> Timing {
     }
 }
 
+/// Seconds; absent where the kernel did not tell, which is not the same as zero.
+fn in_s(ns: Option<u64>) -> Option<f64> {
+    ns.map(|ns| ns as f64 / 1e9)
+}
+
+/// A ratio that is absent where there is nothing to divide by.
+fn known_ratio(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| part / whole)
+}
+
 /// A ratio that is 0 where there is nothing to divide by: a document holds numbers only.
 fn ratio(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
+    known_ratio(part, whole).unwrap_or(0.0)
 }

@@ -69,6 +69,58 @@ fn figures_come_from_the_totals_and_back_from_the_document() {
 }
 
 #[test]
+fn what_the_kernel_did_not_tell_is_absent_and_not_zero() {
+    let (mut rows, mut collected) = load(schedule(0, 2 * S));
+    let totals = &mut collected.measured;
+    for health in [&mut totals.health, &mut rows[0].interval.health] {
+        health.cpu_user_ns = None;
+        health.cpu_system_ns = None;
+        health.run_queue_ns = None;
+    }
+    totals.worker_cpu_ns.fill(None);
+    totals.process = Default::default();
+    let run = finished(&rows, &collected);
+    assert_eq!(run.series[0].client_cpu_s, None);
+    let text = serde_json::to_value(&run).unwrap();
+    let names: Vec<&String> = text["client"].as_object().unwrap().keys().collect();
+    assert_eq!(names, ["loop_delay_max_ns"]);
+    assert!(text["series"][0].get("client_cpu_s").is_none());
+}
+
+/// What it told is there, a true zero too.
+#[test]
+fn what_the_kernel_told_is_in_the_document() {
+    let (_, mut collected) = load(schedule(0, 2 * S));
+    let totals = &mut collected.measured;
+    totals.health.cpu_user_ns = Some(1_500_000_000);
+    totals.health.cpu_system_ns = Some(0);
+    totals.health.run_queue_ns = Some(0);
+    totals.worker_cpu_ns = vec![Some(1_000_000_000), None];
+    totals.process.steal_ticks = Some(0);
+    totals.process.total_ticks = Some(400);
+    totals.process.memory_peak_bytes = Some(8_000_000);
+    let told = client(totals);
+    assert_eq!(told.cpu_user_s, Some(1.5));
+    assert_eq!(
+        (told.cpu_system_s, told.run_queue_s),
+        (Some(0.0), Some(0.0))
+    );
+    assert_eq!((told.busiest_thread, told.steal), (Some(0.5), Some(0.0)));
+    assert_eq!(told.memory_peak_bytes, Some(8_000_000));
+    let committed: u64 = totals.kinds.iter().map(|tally| tally.committed).sum();
+    let each_us = 1.5e6 / committed as f64;
+    assert_eq!(told.cpu_per_transaction_us, Some(each_us));
+    for tally in &mut totals.kinds {
+        tally.committed = 0;
+    }
+    assert_eq!(
+        client(totals).cpu_per_transaction_us,
+        None,
+        "none was committed"
+    );
+}
+
+#[test]
 fn the_histogram_of_a_document_gives_its_percentiles_again() {
     let (_, collected) = load(schedule(0, 2 * S));
     let all = collected.measured.all();

@@ -7,7 +7,7 @@ use crate::style::Style;
 use crate::table::Table;
 use crate::text::{cut, plain, wrap};
 use crate::units;
-use prony_store::{Run, Severity};
+use prony_store::{Host, Run, Severity};
 use std::io::{self, Write};
 
 /// Throughput by kind, where there is more than one.
@@ -151,12 +151,12 @@ pub fn client(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
         &format!(
             "CPU {} user + {} system, {} a committed transaction; busiest thread {} of a CPU; \
              ready but without a CPU for {}; stolen {}",
-            units::seconds(client.cpu_user_s),
-            units::seconds(client.cpu_system_s),
-            units::time(client.cpu_per_transaction_us * 1e3),
-            units::percent(client.busiest_thread),
-            units::seconds(client.run_queue_s),
-            units::percent(client.steal),
+            units::known(client.cpu_user_s, units::seconds),
+            units::known(client.cpu_system_s, units::seconds),
+            units::known(client.cpu_per_transaction_us, |us| units::time(us * 1e3)),
+            units::known(client.busiest_thread, units::percent),
+            units::known(client.run_queue_s, units::seconds),
+            units::known(client.steal, units::percent),
         ),
     )?;
     paragraph(
@@ -165,7 +165,7 @@ pub fn client(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
         &format!(
             "worst loop delay {} (so long a reply may have waited unseen); memory at most {}",
             units::time(client.loop_delay_max_ns as f64),
-            units::bytes(client.memory_peak_bytes),
+            units::known(client.memory_peak_bytes, units::bytes),
         ),
     )
 }
@@ -173,7 +173,7 @@ pub fn client(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
 /// The set-up: server, drive, machine.
 pub fn setup(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     heading(out, style, "Set-up")?;
-    let (server, drive, host) = (&run.server, &run.drive, &run.host);
+    let (server, drive) = (&run.server, &run.drive);
     let tls = match &server.tls {
         Some(tls) => format!("TLS {}", plain(tls).trim_start_matches("TLS ")),
         None => "no TLS".into(),
@@ -224,14 +224,7 @@ pub fn setup(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
         plain(&drive.io),
         plain(&drive.network)
     ));
-    lines.push(format!(
-        "client   {}, {}, {}, {}, kernel {}",
-        plain(&host.name),
-        plain(&host.cpu),
-        units::counted(u64::from(host.cpus), "CPU", "CPUs"),
-        units::bytes(host.memory_bytes),
-        plain(&host.kernel),
-    ));
+    lines.push(format!("client   {}", machine(&run.host)));
     lines.push(format!(
         "prony    {} {} {}, {}",
         plain(&run.build.version),
@@ -251,6 +244,20 @@ pub fn setup(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The client machine; what its kernel did not tell (many name no CPU model) is left out.
+fn machine(host: &Host) -> String {
+    let told = |text: &str, known: bool| known.then(|| text.to_owned());
+    let (name, cpu, kernel) = (plain(&host.name), plain(&host.cpu), plain(&host.kernel));
+    let parts = [
+        told(&name, !name.is_empty()),
+        told(&cpu, !cpu.is_empty()),
+        Some(units::counted(u64::from(host.cpus), "CPU", "CPUs")),
+        told(&units::bytes(host.memory_bytes), host.memory_bytes > 0),
+        told(&format!("kernel {kernel}"), !kernel.trim().is_empty()),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// The settings that decide what a commit costs, as `name value`; the others are in the document.

@@ -122,3 +122,35 @@ fn a_run_without_a_single_transaction_is_still_shown() {
     let text = text(&run, None);
     assert!(text.contains("0 transactions/s committed"));
 }
+
+#[test]
+fn what_the_kernel_did_not_tell_is_unknown_and_not_zero() {
+    let mut run = sample_run::closed();
+    let told = words(&run);
+    assert!(told.contains("CPU 3.20 s user + 2.10 s system, 47.8 µs a committed transaction"));
+    assert!(told.contains("stolen 0 %") && told.contains("memory at most 34 MB"));
+    assert!(!told.contains("unknown"), "{told}");
+    run.client = prony_store::Client {
+        loop_delay_max_ns: 900_000,
+        ..Default::default()
+    };
+    let told = words(&run);
+    assert!(
+        told.contains(
+            "CPU unknown user + unknown system, unknown a committed transaction; busiest thread \
+             unknown of a CPU; ready but without a CPU for unknown; stolen unknown"
+        ),
+        "{told}"
+    );
+    assert!(told.contains("memory at most unknown"), "{told}");
+    run.host.cpu = String::new();
+    run.host.memory_bytes = 0;
+    let told = words(&run);
+    assert!(told.contains("client bench1, 8 CPUs, kernel "), "{told}");
+}
+
+/// The text on one line.
+fn words(run: &Run) -> String {
+    let text = text(run, None).replace('\u{a0}', " ");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

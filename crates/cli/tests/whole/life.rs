@@ -1,0 +1,129 @@
+//! The life of a run: loaded, driven, interrupted, killed, shown again, removed.
+
+use crate::common::{Bench, PATIENCE, last, ok, signal};
+use prony_store::{Run, State};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+#[test]
+fn load_check_run_show_clean() {
+    let bench = Bench::new("whole");
+    let nothing = bench.prony("run tpcb --duration 1s");
+    assert_eq!(nothing.status.code(), Some(4), "no tables yet");
+    assert!(ok(&bench.prony("load tpcb --scale 2 --jobs 2")).contains("pgbench_accounts"));
+    let other = bench.prony("run tpcb --scale 3 --duration 1s");
+    assert_eq!(other.status.code(), Some(4), "another scale");
+
+    // stdout is the document alone.
+    let json = ok(&bench.prony("run tpcb --clients 3 --transactions 50 --seed 7 --json"));
+    let run: Run = serde_json::from_str(&json).expect("a document");
+    assert_eq!(run.state, State::Complete, "{:?}", run.ended_because);
+    assert_eq!(run.measured.kinds[0].committed, 150);
+    assert_eq!((run.drive.seed, run.workload.scale), (7, 2));
+    assert!(run.server.settings.contains_key("fsync"));
+    assert!(
+        run.measured.kinds[0].split.is_some(),
+        "{}",
+        run.timing.split
+    );
+    assert_eq!(last(&bench), run, "what is stored is what was printed");
+
+    let open = ok(&bench.prony("run select-only --rate 200 --duration 2s --warmup 1s"));
+    assert!(
+        open.contains("from the scheduled start") && open.contains("Stored in"),
+        "{open}"
+    );
+    assert!(ok(&bench.prony("check tpcb")).contains("balances-accounts-history"));
+    assert_eq!(
+        ok(&bench.local("runs")).lines().count(),
+        3,
+        "a header and two runs"
+    );
+    assert_eq!(
+        ok(&bench.local("show last --csv")).lines().count(),
+        4,
+        "three seconds"
+    );
+    let shown = ok(&bench.local(&format!("show {}", run.id)));
+    assert!(shown.contains("transactions/s committed"), "{shown}");
+    assert!(ok(&bench.prony("clean tpcb")).contains("pgbench_accounts"));
+}
+
+#[test]
+fn a_signal_ends_a_run_with_its_partial_result() {
+    let bench = Bench::new("signals");
+    ok(&bench.prony("load tpcb --scale 1"));
+    for (name, code) in [("-INT", 130), ("-TERM", 143)] {
+        let child = bench.long_run();
+        signal(&child, name);
+        let output = bench.silent(child.wait_with_output().expect("it ends"));
+        assert_eq!(output.status.code(), Some(code));
+        let shown = String::from_utf8_lossy(&output.stdout);
+        assert!(shown.contains("PARTIAL RESULT"), "{shown}");
+        let run = last(&bench);
+        assert_eq!(run.state, State::Partial);
+        assert!(run.measured.kinds[0].committed > 0);
+    }
+}
+
+#[test]
+fn a_killed_run_leaves_what_it_measured() {
+    let bench = Bench::new("killed");
+    ok(&bench.prony("load tpcb --scale 1"));
+    let mut child = bench.long_run();
+    signal(&child, "-KILL");
+    child.wait().expect("it ends");
+    let run = last(&bench);
+    assert_eq!(run.state, State::Partial);
+    assert!(!run.series.is_empty() && run.measured.kinds[0].committed > 0);
+    assert!(ok(&bench.local("runs")).contains("partial"));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let bench = Bench::new("pipes");
+    ok(&bench.prony("load tpcb --scale 1"));
+    ok(&bench.prony("run select-only --transactions 10"));
+    for words in ["show last", "show last --json", "--help"] {
+        let mut child = bench
+            .command(words)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success() && said.is_empty(),
+            "{words}: {said}"
+        );
+    }
+}
+
+/// The throw-away server and its directory are gone when the command has ended.
+#[test]
+fn a_run_on_a_throw_away_server_leaves_nothing() {
+    let bench = Bench::new("throwaway");
+    let words = "run tpcb --embedded --scale 1 --clients 2 --duration 1s --tcp-sample 1";
+    let output = bench.local(words);
+    let shown = ok(&output);
+    assert!(shown.contains("kernel stamps on 1 of 2 clients"), "{shown}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let line = said
+        .lines()
+        .find(|line| line.starts_with("Started "))
+        .expect("it says so");
+    let directory = line
+        .split(" in ")
+        .nth(1)
+        .and_then(|rest| rest.split(';').next());
+    let directory = Path::new(directory.expect("it names its directory"));
+    assert!(directory.is_absolute(), "{line}");
+    let began = Instant::now();
+    while directory.exists() && began.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(!directory.exists(), "{}", directory.display());
+}

@@ -1,0 +1,13 @@
+//! The whole house from outside: the program on a real server, as a user runs it.
+//!
+//! Needs PostgreSQL's programs on this machine, as all tests on a real server do. One binary, so
+//! that its tests share one server and are linked once.
+
+mod common;
+mod life;
+mod logins;
+mod manual;
+mod modes;
+mod pgbench;
+mod secrecy;
+mod split;

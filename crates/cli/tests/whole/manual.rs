@@ -1,0 +1,205 @@
+//! What is written for users works: the commands of the README and of the plans, the plans
+//! themselves, the exit codes.
+
+use crate::common::{Bench, ok, said};
+use std::path::{Path, PathBuf};
+
+/// The top of the sources.
+fn root() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.canonicalize().expect("the sources are there")
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A documented command's words, without `prony` and its comment.
+fn words(line: &str) -> Vec<String> {
+    let command = line.split(" # ").next().unwrap_or_default();
+    assert!(
+        !command.contains(['\'', '"', '|', '>']),
+        "a shell is needed: {command}"
+    );
+    let mut words = command.split_whitespace().map(str::to_owned);
+    assert_eq!(words.next().as_deref(), Some("prony"), "{line}");
+    words.collect()
+}
+
+/// Gives an option a value, in place of the one that is there.
+fn set(words: &mut Vec<String>, option: &str, value: &str) {
+    match words.iter().position(|word| word == option) {
+        Some(at) => words[at + 1] = value.to_owned(),
+        None => words.extend([option.to_owned(), value.to_owned()]),
+    }
+}
+
+/// The same command on a small throw-away database for a short time.
+fn shortened(mut words: Vec<String>, url: &str) -> Vec<String> {
+    if words.iter().any(|word| word == "--url") {
+        set(&mut words, "--url", url);
+    }
+    if words[0] == "load" {
+        set(&mut words, "--scale", "1");
+    }
+    if words[0] == "run" {
+        set(&mut words, "--duration", "1s");
+        set(&mut words, "--warmup", "200ms");
+        if words.iter().any(|word| word == "--rate") {
+            set(&mut words, "--rate", "200");
+        }
+        let plan = words.iter().find(|word| word.ends_with(".toml"));
+        if let Some(plan) = plan.cloned() {
+            shorten_plan(&mut words, &read(&root().join(plan)), url);
+        }
+    }
+    words
+}
+
+/// Lays what a test needs over a plan.
+fn shorten_plan(words: &mut Vec<String>, plan: &str, url: &str) {
+    if plan.contains("\nembedded = true") {
+        set(words, "--scale", "1");
+    } else {
+        set(words, "--url", url);
+    }
+    if plan.contains("\nrate = ") {
+        set(words, "--rate", "200");
+    }
+}
+
+/// Runs a documented command, shortened, where the sources are; gives its stdout.
+fn obey(bench: &Bench, line: &str) -> String {
+    let words = shortened(words(line), &bench.url);
+    let mut command = bench.command("");
+    let output = command.args(&words).current_dir(root()).output();
+    let output = bench.silent(output.expect("it starts"));
+    assert!(output.status.success(), "{line}: {}", said(&output));
+    ok(&output)
+}
+
+#[test]
+fn the_commands_of_the_readme_work() {
+    let bench = Bench::new("readme");
+    let readme = read(&root().join("README.md"));
+    let block = readme
+        .split("\n## Use it\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").nth(1))
+        .expect("the block of commands");
+    let commands: Vec<&str> = block
+        .lines()
+        .filter_map(|line| line.strip_prefix("$ "))
+        .collect();
+    let named = |verb: &str| {
+        commands
+            .iter()
+            .any(|line| line.starts_with(&format!("prony {verb} ")))
+    };
+    for verb in ["load", "run", "check", "runs", "show", "clean"] {
+        assert!(named(verb), "no `prony {verb}` among {commands:?}");
+    }
+    for line in &commands {
+        let printed = obey(&bench, line);
+        assert!(!printed.trim().is_empty(), "{line}");
+    }
+    let runs = commands
+        .iter()
+        .filter(|line| line.starts_with("prony run "));
+    let listed = ok(&bench.local("runs"));
+    assert_eq!(
+        listed.lines().count(),
+        1 + runs.count(),
+        "a header and the runs"
+    );
+}
+
+/// Also those that the text names.
+#[test]
+fn the_readme_says_what_the_help_says() {
+    let bench = Bench::new("readme_text");
+    let readme = read(&root().join("README.md"));
+    let help = ok(&bench.local("--help"));
+    let codes: Vec<&str> = help
+        .split("Exit codes:\n")
+        .nth(1)
+        .expect("they are in the help")
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    assert!(codes.len() >= 8, "{codes:?}");
+    let rows: Vec<String> = readme
+        .lines()
+        .skip_while(|line| !line.starts_with("| exit code |"))
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| line.trim_matches('|').replace('|', " "))
+        .collect();
+    // In the table the two signals share a row.
+    let (table, listed) = (rows.join("\n"), codes.len());
+    for line in &codes {
+        let (code, meaning) = line.trim().split_once(' ').expect("a code and its meaning");
+        assert!(table.contains(&format!(" {code}")), "no {code} in\n{table}");
+        let meaning = meaning.trim();
+        let signal = meaning.starts_with("ended by");
+        assert!(
+            signal || table.contains(meaning),
+            "`{meaning}` is not in\n{table}"
+        );
+    }
+    assert_eq!(rows.len() + 1, listed, "{table}");
+    ok(&bench.local("run --help"));
+    ok(&bench.local("plan schema"));
+}
+
+#[test]
+fn the_plans_work_and_so_do_the_commands_in_them() {
+    let bench = Bench::new("plans");
+    let mut plans: Vec<PathBuf> = std::fs::read_dir(root().join("plans"))
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    plans.sort();
+    assert!(plans.len() >= 3, "{plans:?}");
+    for plan in plans {
+        let name = format!("plans/{}", plan.file_name().expect("a name").display());
+        ok(&bench
+            .command(&format!("plan check {}", plan.display()))
+            .output()
+            .expect("starts"));
+        let text = read(&plan);
+        let commands: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("#   "))
+            .filter(|line| line.starts_with("prony "))
+            .collect();
+        let runs = format!("prony run {name}");
+        assert!(
+            commands.contains(&runs.as_str()),
+            "{name} does not say how it is run"
+        );
+        for line in commands {
+            let printed = obey(&bench, line);
+            assert!(!printed.trim().is_empty(), "{line}");
+        }
+        // What ran is what the plan says, but for what was laid over it.
+        let stored = crate::common::last(&bench);
+        let workload = format!("name = \"{}\"", stored.workload.name);
+        assert!(text.contains(&workload), "{name}: {workload}");
+        assert!(
+            text.contains(&format!("clients = {}", stored.drive.clients)),
+            "{name}"
+        );
+        assert_eq!(
+            text.contains("connect_per_transaction = true"),
+            stored.drive.connect_per_transaction
+        );
+        assert_eq!(
+            text.contains("\nrate = "),
+            stored.drive.pace == "rate",
+            "{name}"
+        );
+        assert!(stored.measured.kinds[0].committed > 0, "{name}");
+        assert_eq!(stored.measured.errors, [], "{name}");
+    }
+}

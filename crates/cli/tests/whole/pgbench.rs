@@ -1,0 +1,61 @@
+//! The system's pgbench on tables that `prony load` made, and Prony on tables that pgbench made.
+
+use crate::common::{Bench, ok};
+use prony_server::embedded;
+use std::process::Command;
+
+/// Runs the system's pgbench, which must succeed.
+fn pgbench(bench: &Bench, words: &str) {
+    let beside = embedded::find()
+        .expect("a PostgreSQL")
+        .bin_dir
+        .join("pgbench");
+    let program = if beside.exists() {
+        beside
+    } else {
+        "pgbench".into()
+    };
+    let output = Command::new(program)
+        .args(words.split_whitespace())
+        .arg(&bench.socket_url)
+        .output()
+        .expect("pgbench is installed");
+    ok(&output);
+}
+
+/// `prony check` passes, and finds so many rows in the history.
+fn checked(bench: &Bench, history: u64) {
+    let shown = ok(&bench.prony("check tpcb"));
+    assert!(shown.contains("balances-accounts-history"), "{shown}");
+    let rows = bench
+        .control()
+        .query_value("SELECT count(*) FROM pgbench_history");
+    assert_eq!(rows.expect("counts"), Some(history.to_string()));
+}
+
+#[test]
+fn pgbench_on_our_tables() {
+    let bench = Bench::new("ours");
+    ok(&bench.prony("load tpcb --scale 1"));
+    pgbench(&bench, "-n -S -c 2 -t 100");
+    pgbench(&bench, "-n -b tpcb-like -c 4 -t 25");
+    checked(&bench, 100);
+    // Its own check of the tables and its vacuum are content too.
+    pgbench(&bench, "-b tpcb-like -c 2 -t 10");
+    ok(&bench.prony("check tpcb"));
+}
+
+#[test]
+fn prony_on_tables_of_pgbench() {
+    let bench = Bench::new("theirs");
+    pgbench(&bench, "-i -q -s 2");
+    checked(&bench, 0);
+    for workload in ["tpcb", "simple-update", "select-only"] {
+        let run = bench.run(&format!("run {workload} --clients 4 --transactions 25"));
+        assert_eq!(run.measured.kinds[0].committed, 100);
+        assert_eq!(run.workload.scale, 2);
+    }
+    pgbench(&bench, "-n -b tpcb-like -c 4 -t 25");
+    checked(&bench, 300);
+    ok(&bench.prony("clean tpcb"));
+}

@@ -1,0 +1,53 @@
+//! The split of the response time where most clients use a unix socket.
+
+use crate::common::{Bench, document, engines, ok, said};
+
+#[test]
+fn a_sample_over_tcp_splits_the_response_time_of_a_unix_socket() {
+    let bench = Bench::new("split");
+    ok(&bench.prony("load tpcb --scale 1"));
+    for engine in engines(&bench) {
+        let sample = |words: &str| {
+            let words = format!("run select-only --io {engine} --clients 6 --duration 1s {words}");
+            let mut command = bench.command(&words);
+            command.args(["--url", &bench.socket_url]);
+            // The unix socket asks for none; the connections over TCP do.
+            command.env("PGPASSWORD", &bench.password);
+            bench.silent(command.output().expect("it starts"))
+        };
+        let run = document(&sample("--tcp-sample 2 --json"));
+        assert_eq!(run.drive.network, "unix + 2 tcp");
+        assert_eq!(run.timing.split, "kernel stamps on 2 of 6 clients");
+        assert!(
+            run.server.address.starts_with("unix:"),
+            "{}",
+            run.server.address
+        );
+        let all = &run.measured.kinds[0];
+        let split = all.split.as_ref().expect("measured on two of them");
+        let parts = [&split.send_wait, &split.server, &split.client_wait];
+        for part in parts {
+            assert_eq!(part.samples, split.server.samples);
+        }
+        // Some of the transactions, and never those of the clients without stamps.
+        assert!((1..all.committed).contains(&split.server.samples));
+        assert!(split.server.mean_ns > 0.0 && split.server.max_ns <= all.service.max_ns);
+        assert!(run.timing.stamped >= split.server.samples);
+        assert!(run.timing.unstamped > 0, "four clients have none");
+
+        let shown = ok(&sample("--tcp-sample 2"));
+        assert!(shown.contains("2 of 6 clients"), "{shown}");
+        let run = document(&sample("--json"));
+        assert_eq!(run.drive.network, "unix");
+        assert!(
+            run.timing.split.starts_with("unavailable: unix sockets"),
+            "{}",
+            run.timing.split
+        );
+        assert!(run.measured.kinds[0].split.is_none());
+        assert!(ok(&sample("")).contains("--tcp-sample"), "it is on offer");
+    }
+    // What cannot be had is said, not left out.
+    let output = bench.prony("run select-only --clients 2 --tcp-sample 3 --transactions 1");
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+}
