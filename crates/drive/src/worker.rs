@@ -441,8 +441,10 @@ impl<'a, I: Io> Worker<'a, I> {
             unfinished: (in_flight.count() - waiting) as u64,
             ..Leftover::default()
         };
+        // Once every user has done its count, nothing more is due.
+        let all_done = timing.end_ns.is_none() && self.seats.iter().all(|seat| seat.user.is_none());
         while let Some(schedule) = &mut timing.schedule {
-            if schedule.next_ns() >= end_ns {
+            if all_done || schedule.next_ns() >= end_ns {
                 break;
             }
             schedule.take();

@@ -290,6 +290,19 @@ fn a_count_of_transactions_is_each_clients_own() {
 }
 
 #[test]
+fn nothing_more_is_due_once_every_client_has_done_its_count() {
+    let mut plan = plan(4, 0.0);
+    plan.stop = Stop::Transactions(10);
+    plan.pace = Pace::Rate {
+        rate_tps: 100_000.0,
+        arrival: Arrival::Even,
+    };
+    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(MS)).unwrap();
+    assert_eq!(driven.collected.measured.all().committed, 40);
+    assert_eq!(driven.collected.measured.leftover.never_started, 0);
+}
+
+#[test]
 fn a_connection_for_each_transaction_counts_its_opening() {
     let mut plan = plan(2, 1.0);
     plan.connect_per_transaction = true;
