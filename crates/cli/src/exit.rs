@@ -3,7 +3,9 @@
 //! In: the end of a command. Out: its exit code, and its problems on stderr. Must never: end the
 //! process itself.
 
+use crate::secrets;
 use prony_report::{Problem, Style, problems};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// How the process ends. The numbers are a promise: scripts depend on them.
@@ -71,6 +73,17 @@ impl Failure {
     pub fn at(mut self, place: impl Into<String>) -> Failure {
         if let Some(problem) = self.problems.first_mut() {
             problem.place = place.into();
+        }
+        self
+    }
+
+    /// Hides the passwords of these arguments wherever a message quotes them.
+    pub fn without_passwords(mut self, arguments: &[OsString]) -> Failure {
+        self.of = secrets::hide(&self.of, arguments);
+        for problem in &mut self.problems {
+            for text in [&mut problem.what, &mut problem.place, &mut problem.hint] {
+                *text = secrets::hide(text, arguments);
+            }
         }
         self
     }

@@ -21,5 +21,5 @@ fn main() -> ExitCode {
     // The place for dialects: the name this is called by (argv[0]) will pick who reads the rest. So
     // far every name speaks Prony's own.
     let ended = args::parse(&arguments).and_then(|asked| command::obey(asked, &arguments));
-    exit::code(ended)
+    exit::code(ended.map_err(|failure| failure.without_passwords(&arguments)))
 }

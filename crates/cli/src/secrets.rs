@@ -1,8 +1,10 @@
 //! Where the passwords are in a command line.
 //!
-//! In: one argument. Out: the places of passwords in it, or the argument without them. Must never:
-//! miss one where libpq would find one; to hide too much is harmless here.
+//! In: one argument. Out: the places of passwords in it, or the argument without them; a message
+//! without those that the arguments hold. Must never: miss one where libpq would find one; to hide
+//! too much is harmless here.
 
+use std::ffi::OsString;
 use std::ops::Range;
 
 /// The byte ranges of passwords in an argument: in the authority of a URI, and after `password=`
@@ -38,6 +40,24 @@ pub fn without(argument: &str) -> String {
         from = place.end;
     }
     text.push_str(&argument[from..]);
+    text
+}
+
+/// The message with `***` for each password of these arguments, also for one that the message cuts
+/// off with dots. A URL in the wrong place is quoted by whoever expected something else there.
+pub fn hide(message: &str, arguments: &[OsString]) -> String {
+    let mut text = message.to_owned();
+    for argument in arguments.iter().filter_map(|argument| argument.to_str()) {
+        for place in places(argument.as_bytes()) {
+            // With the ASCII sign before it, so that a short password does not blot out the message.
+            let (sign, secret) = argument[place.start - 1..place.end].split_at(1);
+            text = text.replace(&format!("{sign}{secret}"), &format!("{sign}***"));
+            for (cut, _) in secret.char_indices().skip(1) {
+                let begun = format!("{sign}{}...", &secret[..cut]);
+                text = text.replace(&begun, &format!("{sign}***..."));
+            }
+        }
+    }
     text
 }
 
@@ -92,7 +112,7 @@ fn find(text: &[u8], part: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::without;
+    use super::{hide, without};
 
     #[test]
     fn every_way_to_write_a_password_is_found() {
@@ -124,6 +144,24 @@ mod tests {
         ];
         for (argument, shown) in cases {
             assert_eq!(without(argument), shown);
+        }
+    }
+
+    #[test]
+    fn a_message_that_quotes_or_cuts_an_argument_shows_no_password() {
+        let arguments = ["prony", "-spostgres://u:geheim@h/d", "password=a"].map(Into::into);
+        for (message, shown) in [
+            (
+                "no file postgres://u:geheim@h/d",
+                "no file postgres://u:***@h/d",
+            ),
+            (
+                "\"postgres://u:geh...\" is no name",
+                "\"postgres://u:***...\" is no name",
+            ),
+            ("\"password=a\" is no name", "\"password=***\" is no name"),
+        ] {
+            assert_eq!(hide(message, &arguments), shown);
         }
     }
 

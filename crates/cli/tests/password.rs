@@ -61,3 +61,26 @@ fn the_process_title_does_not_show_a_password() {
         assert_eq!(code, Some(3), "{said}");
     }
 }
+
+#[test]
+fn a_url_in_the_wrong_place_is_quoted_without_its_password() {
+    let url = format!("postgres://bench:{PASSWORD}{PASSWORD}{PASSWORD}@h/d");
+    for words in [
+        &["run"][..],
+        &["load"],
+        &["check"],
+        &["show"],
+        &["plan", "check"],
+        &["run", "tpcb", "--duration"],
+    ] {
+        let ended = Command::new(env!("CARGO_BIN_EXE_prony"))
+            .args(words)
+            .arg(&url)
+            .output()
+            .expect("prony starts");
+        let said = String::from_utf8_lossy(&ended.stderr);
+        // Its beginning alone: a long argument is cut in a message.
+        assert!(!said.contains(&PASSWORD[..4]), "{words:?}: {said}");
+        assert_ne!(ended.status.code(), Some(0), "{words:?}: {said}");
+    }
+}

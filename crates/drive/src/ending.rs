@@ -30,8 +30,10 @@ impl<I: Io> Worker<'_, I> {
             unfinished: under_way.count() as u64,
             ..Leftover::default()
         };
+        // Once every user has done its count, nothing more is due.
+        let all_done = timing.end_ns.is_none() && self.seats.iter().all(|seat| seat.user.is_none());
         while let Some(schedule) = &mut timing.schedule {
-            if schedule.next_ns() >= end_ns {
+            if all_done || schedule.next_ns() >= end_ns {
                 break;
             }
             schedule.take();

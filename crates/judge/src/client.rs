@@ -74,7 +74,8 @@ pub(crate) fn run_queue(run: &Run) -> Option<Check> {
 /// Over the transactions with a split, whose parts add up to their service time: so a sample of TCP
 /// connections is compared with itself, and the lag of an open loop does not hide the share.
 pub(crate) fn wait(run: &Run) -> Option<Check> {
-    let split = all(run)?.split.as_ref()?;
+    let figures = all(run)?;
+    let split = figures.split.as_ref()?;
     if split.client_wait.samples < SPLIT_SAMPLES {
         return None;
     }
@@ -87,9 +88,14 @@ pub(crate) fn wait(run: &Run) -> Option<Check> {
         "client-wait",
         Severity::Caveat,
         format!(
-            "Of a mean service time of {}, {} ({}) passed between the reply's arrival and the \
+            "Of a mean service time of {}{}, {} ({}) passed between the reply's arrival and the \
              client's noticing it; the server's part was {}.",
             time(total_ns),
+            if figures.connect.is_some() {
+                " after connecting"
+            } else {
+                ""
+            },
             time(wait_ns),
             percent(wait_ns / total_ns),
             time(split.server.mean_ns),

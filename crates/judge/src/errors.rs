@@ -6,7 +6,7 @@
 use crate::thresholds::ERRORS_INVALID;
 use crate::words::{count, percent, share};
 use crate::{all, ended, found};
-use prony_store::{Check, Event, Run, Severity};
+use prony_store::{Check, ErrorCount, Event, Run, Severity};
 
 pub(crate) fn nothing_committed(run: &Run) -> Option<Check> {
     let figures = all(run);
@@ -44,6 +44,11 @@ pub(crate) fn errors(run: &Run) -> Option<Check> {
         most_frequent(run),
     );
     let advice = match severity {
+        _ if most(run).is_some_and(|error| POOLED.contains(&error.code.as_str())) => {
+            "The server does not keep prepared statements with the connection, as behind a pooler \
+             that shares connections between clients: use --protocol extended or simple, or the \
+             pooler's session mode."
+        }
         Severity::Invalid => {
             "Remove the cause and run again: failed transactions take another time than committed \
              ones, so neither throughput nor latency stands for this workload."
@@ -53,10 +58,18 @@ pub(crate) fn errors(run: &Run) -> Option<Check> {
     found("errors", severity, finding, advice)
 }
 
+/// `duplicate_prepared_statement` and `invalid_sql_statement_name` (PostgreSQL, appendix A): a
+/// statement was prepared on another connection than the one that executes it.
+const POOLED: [&str; 2] = ["42P05", "26000"];
+
 /// The most frequent sort of error, over all kinds of transaction.
+fn most(run: &Run) -> Option<&ErrorCount> {
+    run.measured.errors.iter().max_by_key(|error| error.count)
+}
+
+/// The same in words.
 fn most_frequent(run: &Run) -> String {
-    let most = run.measured.errors.iter().max_by_key(|error| error.count);
-    most.map_or(String::new(), |error| {
+    most(run).map_or(String::new(), |error| {
         format!(
             "; most often {} ({}) in {}, {}",
             error.class,
@@ -141,7 +154,6 @@ pub(crate) fn users_ended(run: &Run) -> Option<Check> {
 mod tests {
     use super::*;
     use crate::sample::healthy;
-    use prony_store::ErrorCount;
 
     fn with_event(what: &str, at_s: f64, until_s: Option<f64>) -> Run {
         let mut run = healthy();
@@ -189,9 +201,24 @@ mod tests {
         assert_eq!(check.severity, Severity::Invalid);
         assert_eq!(
             check.finding,
-            "20000 transactions failed, 2.0 % of those that ended; most often deadlock (40P01) in \
-             tpcb, 19000 times."
+            "20,000 transactions failed, 2.0 % of those that ended; most often deadlock (40P01) in \
+             tpcb, 19,000 times."
         );
+    }
+
+    #[test]
+    fn a_pooler_that_shares_connections_gets_advice_of_its_own() {
+        let mut run = healthy();
+        run.measured.kinds[0].failed = 20_000;
+        let error = |code: &str| ErrorCount {
+            code: code.to_owned(),
+            count: 20_000,
+            ..ErrorCount::default()
+        };
+        run.measured.errors = vec![error("42P05")];
+        assert!(errors(&run).unwrap().advice.contains("--protocol extended"));
+        run.measured.errors = vec![error("40P01")];
+        assert!(!errors(&run).unwrap().advice.contains("--protocol"));
     }
 
     #[test]

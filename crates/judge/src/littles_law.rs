@@ -9,7 +9,7 @@
 use crate::thresholds::{LITTLE_GAP, LITTLE_LONGEST_MEAN, LITTLE_SHORTEST_PARTIAL_S};
 use crate::words::{count, percent, time};
 use crate::{all, ended, errors, found};
-use prony_store::{Check, Run, Severity, State};
+use prony_store::{Check, Run, Second, Severity, State};
 
 const ID: &str = "littles-law";
 
@@ -63,6 +63,21 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
             "Run longer, so that one stall weighs less, and see the series for the stall.",
         );
     }
+    if let Some(still_s) =
+        stood_still(run).filter(|still_s| -gap * seconds <= still_s + 1.0 + longest_s)
+    {
+        return found(
+            ID,
+            Severity::Invalid,
+            format!(
+                "{finding}: nothing ended in the last {still_s:.1} s, with {} in flight whose times \
+                 no figure contains.",
+                count(run.measured.unfinished, "transaction"),
+            ),
+            "The server stood still, or the network lost it: see its log and its disk, and run \
+             again.",
+        );
+    }
     found(
         ID,
         Severity::Invalid,
@@ -70,6 +85,15 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
         "Do not use these figures. See whether the machine was suspended or its clock was set; \
          otherwise this is an error in Prony: please report it with the stored run.",
     )
+}
+
+/// How long at the end of the window no transaction ended though some were in flight, in intervals
+/// of the series; it may have begun up to one of them earlier.
+fn stood_still(run: &Run) -> Option<f64> {
+    let idle = |second: &&Second| second.committed + second.rolled_back + second.failed == 0;
+    let last = run.series.iter().rev().take_while(idle);
+    let seconds: f64 = last.map(|second| second.seconds).sum();
+    (run.measured.unfinished > 0 && seconds > 0.0).then_some(seconds)
 }
 
 fn not_checked(reason: &str) -> Option<Check> {
@@ -112,6 +136,29 @@ mod tests {
             finding.contains("64 clients ran (25 % too few)"),
             "{finding}"
         );
+    }
+
+    #[test]
+    fn a_server_that_stands_still_at_the_end_is_not_taken_for_an_error_of_the_client() {
+        let mut run = off_by(-0.5);
+        let second = |committed| Second {
+            seconds: 1.0,
+            part: "measured".to_owned(),
+            committed,
+            ..Second::default()
+        };
+        run.series = (0..60)
+            .map(|s| second(if s < 30 { 32_000 } else { 0 }))
+            .collect();
+        assert!(check(&run).unwrap().advice.contains("report it"));
+        run.measured.unfinished = 64;
+        let stalled = check(&run).unwrap();
+        assert_eq!(stalled.severity, Severity::Invalid);
+        assert!(
+            stalled.finding.contains("64 transactions in flight"),
+            "{stalled:?}"
+        );
+        assert!(!stalled.advice.contains("report it"), "{stalled:?}");
     }
 
     #[test]

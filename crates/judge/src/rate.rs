@@ -4,7 +4,7 @@
 //! Poisson arrivals in a window scatters by its square root.
 
 use crate::thresholds::{NEVER_STARTED_CAVEAT, RATE_CAVEAT, RATE_CHANCE_SIGMAS, RATE_INVALID};
-use crate::words::{count, percent};
+use crate::words::{count, percent, thousands};
 use crate::{all, ended, found};
 use prony_store::{Check, Run, Severity};
 
@@ -31,11 +31,10 @@ pub(crate) fn achieved(run: &Run) -> Option<Check> {
         _ => return None,
     };
     let finding = format!(
-        "{:.0} transactions a second ended, {} of the {:.0} asked for; {} had not started at the \
-         end.",
-        done / run.measured.seconds,
+        "{} transactions a second ended, {} of the {} asked for; {} had not started at the end.",
+        thousands((done / run.measured.seconds).round() as u64),
         percent(done / due),
-        due / run.measured.seconds,
+        thousands((due / run.measured.seconds).round() as u64),
         count(run.measured.never_started, "due transaction"),
     );
     let advice = "The system is overloaded at this rate, and its response times grow with the \
@@ -119,7 +118,7 @@ mod tests {
         run.measured.never_started = 479_000;
         assert_eq!(
             achieved(&run).unwrap().finding,
-            "8000 transactions a second ended, 50 % of the 16000 asked for; 479000 due \
+            "8,000 transactions a second ended, 50 % of the 16,000 asked for; 479,000 due \
              transactions had not started at the end."
         );
     }

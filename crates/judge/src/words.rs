@@ -25,13 +25,23 @@ pub(crate) fn time(ns: f64) -> String {
     }
 }
 
-/// A number with its noun: `1 client`, `64 clients`.
+/// A number with its noun: `1 client`, `2,000 clients`.
 pub(crate) fn count(number: u64, noun: &str) -> String {
-    if number == 1 {
-        format!("1 {noun}")
-    } else {
-        format!("{number} {noun}s")
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{ending}", thousands(number))
+}
+
+/// A number as the tables write it: `1,234,567`.
+pub(crate) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
     }
+    text
 }
 
 /// A share of two counts; 0 of nothing is 0.
@@ -60,6 +70,8 @@ mod tests {
         assert_eq!(time(15e9), "15.0 s");
         assert_eq!(count(1, "client"), "1 client");
         assert_eq!(count(0, "client"), "0 clients");
+        assert_eq!(count(1_234_567, "client"), "1,234,567 clients");
+        assert_eq!(thousands(999), "999");
         assert_eq!(share(1, 0), 0.0);
     }
 }

@@ -31,8 +31,11 @@ pub fn seconds(s: f64) -> String {
     time(s * 1e9)
 }
 
-/// A length of a run, as a person says it: `7.3 s`, `60 s`, `2 min 5 s`, `1 h 2 min`.
+/// A length of a run, as a person says it: `37.9 ms`, `7.3 s`, `60 s`, `2 min 5 s`, `1 h 2 min`.
 pub fn span(s: f64) -> String {
+    if s < 0.95 {
+        return seconds(s);
+    }
     if s < 99.95 {
         let text = format!("{s:.1}");
         return format!("{} s", text.strip_suffix(".0").unwrap_or(&text));
@@ -148,6 +151,8 @@ mod tests {
     fn spans_read_as_people_say_them() {
         let cases = [
             (0.0, "0 s"),
+            (0.0379, "37.9 ms"),
+            (0.96, "1 s"),
             (7.34, "7.3 s"),
             (60.0, "60 s"),
             (120.0, "2 min"),

@@ -49,10 +49,18 @@ pub enum Error {
         /// What to do.
         hint: String,
     },
-    /// No address to connect to.
+    /// Hosts, their addresses and ports that do not go together.
     #[error("{problem}; {hint}")]
     Host {
-        /// What is wrong with the list of hosts, or which name has no address.
+        /// What is wrong with the lists.
+        problem: String,
+        /// What to do.
+        hint: String,
+    },
+    /// No name of a host has an address: the name, or the name service.
+    #[error("{problem}; {hint}")]
+    NoAddress {
+        /// Which name, and what the name service said.
         problem: String,
         /// What to do.
         hint: String,

@@ -75,7 +75,6 @@ impl Db {
             } else {
                 started_ns
             };
-            self.done += u64::from(self.desk.counts(started_ns));
             self.last_start_ns = Some(started_ns);
             self.conn.start(Now {
                 kind,
@@ -104,6 +103,8 @@ impl Db {
     /// # Errors
     /// [`Ended`] when the run stops meanwhile, or the program left its block open.
     pub async fn end(&mut self, result: Result<Outcome, DbError>) -> Result<(), Ended> {
+        // By its end, as the figures go: the one under way as the warm-up ends is measured too.
+        self.done += u64::from(self.desk.counts(self.conn.noticed_ns()));
         match result {
             Ok(outcome) => {
                 self.desk.leave(self.conn.end(outcome), None);

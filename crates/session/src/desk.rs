@@ -47,7 +47,7 @@ impl Desk {
         self.rules
     }
 
-    /// Transactions that start from `count_from_ns` on count towards a user's number of them; from
+    /// Transactions that end from `count_from_ns` on count towards a user's number of them; from
     /// `end_ns` on none starts, nanoseconds of the run's clock.
     pub fn open(&self, count_from_ns: u64, end_ns: u64) {
         self.count_from_ns.set(count_from_ns);

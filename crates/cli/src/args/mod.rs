@@ -12,7 +12,6 @@ pub use run::RunArgs;
 pub use stored::{RunsArgs, ShowArgs};
 
 use crate::exit::{self, Exit, Failure};
-use crate::secrets;
 use clap::{Args, Parser, Subcommand};
 use prony_report::Problem;
 use std::ffi::OsString;
@@ -132,11 +131,11 @@ pub struct DemoArgs {
 pub fn parse(arguments: &[OsString]) -> Result<Command, Failure> {
     Cli::try_parse_from(arguments)
         .map(|cli| cli.command)
-        .map_err(|error| explain(&error, arguments))
+        .map_err(|error| explain(&error).without_passwords(arguments))
 }
 
-/// Prints help, or turns a mistake into a problem that shows no password.
-fn explain(error: &clap::Error, arguments: &[OsString]) -> Failure {
+/// Prints help, or turns a mistake into a problem.
+fn explain(error: &clap::Error) -> Failure {
     if !error.use_stderr() {
         // A closed pipe ends the help quietly.
         let _ = error.print();
@@ -154,21 +153,10 @@ fn explain(error: &clap::Error, arguments: &[OsString]) -> Failure {
             problems: Vec::new(),
         };
     }
-    let mut text = error.to_string();
-    for argument in arguments.iter().filter_map(|argument| argument.to_str()) {
-        // `--url=X` is quoted by clap both as a whole and as X alone.
-        let value = argument.split_once('=').map_or("", |(_, value)| value);
-        for shown in [argument, value] {
-            let hidden = secrets::without(shown);
-            if hidden != shown {
-                text = text.replace(shown, &hidden);
-            }
-        }
-    }
     Failure {
         exit: Exit::Usage,
         of: String::new(),
-        problems: vec![problem(&text)],
+        problems: vec![problem(&error.to_string())],
     }
 }
 

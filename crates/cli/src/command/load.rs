@@ -87,7 +87,7 @@ fn summary(workload: &dyn Workload, report: &LoadReport) -> String {
         format!(", {} rows/s while sending", units::rate(rate))
     });
     format!(
-        "Loaded {}, scale {}: {} in {}{rate} ({}; {})",
+        "Loaded {}, scale {}: {} in {}{rate}\n  {}\n  {}",
         workload.data(),
         report.scale,
         units::counted(report.rows, "row", "rows"),

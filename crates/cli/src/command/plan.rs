@@ -6,7 +6,7 @@ use super::{output, server};
 use crate::args::PlanCommand;
 use crate::exit::{Exit, Failure};
 use prony_plan::{Asked, Place, Plan, Problems, WorkloadPlan};
-use prony_report::Problem;
+use prony_report::{Problem, units};
 use std::path::Path;
 
 /// Does what was asked.
@@ -122,10 +122,10 @@ fn summary(plan: &Plan) -> String {
         Stop::Transactions(count) => format!("{count} transactions a client"),
     };
     format!(
-        "  {}: {} clients on {} threads, {pace}, {} protocol, {stop} after {} of warm-up",
+        "  {}: {} on {}, {pace}, {} protocol, {stop} after {} of warm-up",
         plan.workload.name,
-        drive.clients,
-        drive.threads,
+        units::counted(u64::from(drive.clients), "client", "clients"),
+        units::counted(u64::from(drive.threads), "thread", "threads"),
         drive.protocol.name(),
         format_duration(drive.warmup),
     )

@@ -17,7 +17,15 @@ pub fn workload(name: &str) -> Result<&'static dyn Workload, Failure> {
 /// Where to connect, by a URL (or nothing) and the customary environment.
 pub fn target(url: Option<&str>) -> Result<Target, Failure> {
     prony_server::resolve(url.unwrap_or_default(), &Environment::from_process())
-        .map_err(|error| told(Exit::Usage, &error.to_string()))
+        .map_err(|error| told(unresolved(&error), &error.to_string()))
+}
+
+/// A name service that does not know or answer is a server out of reach; the rest is a mistake.
+fn unresolved(error: &prony_server::Error) -> Exit {
+    match error {
+        prony_server::Error::NoAddress { .. } => Exit::Connect,
+        _ => Exit::Usage,
+    }
 }
 
 /// A connection for everything but the load.
@@ -45,7 +53,8 @@ pub fn workload_failure(error: &Error, signals: Option<&Signals>) -> Failure {
 
 /// An error's text as a problem, whichever way its room writes hints: its first line is what
 /// happened; a line that begins with `hint:` or with a tab (as libpq's do) says what to do, and so
-/// does what follows a semicolon where there is nothing else; the lines between are its place.
+/// does what follows a semicolon where there is nothing else; the lines between are its place, and
+/// so is what a load left behind, which stands after the server's own hint.
 pub fn told(exit: Exit, text: &str) -> Failure {
     let mut lines = text.lines();
     let mut problem = Problem {
@@ -58,7 +67,9 @@ pub fn told(exit: Exit, text: &str) -> Failure {
             .or_else(|| line.trim_start().strip_prefix("hint: "));
         match hint {
             Some(hint) => add_line(&mut problem.hint, hint),
-            None if problem.hint.is_empty() => add_line(&mut problem.place, line),
+            None if problem.hint.is_empty() || line.trim_start().starts_with("left behind: ") => {
+                add_line(&mut problem.place, line);
+            }
             // A hint may go on in further lines.
             None => add_line(&mut problem.hint, line),
         }
@@ -99,6 +110,24 @@ mod tests {
                 hint: "make room".into(),
             }]
         );
+    }
+
+    #[test]
+    fn what_a_load_left_behind_is_no_part_of_the_servers_hint() {
+        let text =
+            "it closed\n\tthe server ended\n\tor was ended\n  left behind: half\n  hint: again";
+        let problem = told(Exit::Load, text).problems.remove(0);
+        assert_eq!(problem.place, "left behind: half");
+        assert_eq!(problem.hint, "the server ended\nor was ended\nagain");
+    }
+
+    #[test]
+    fn a_host_without_an_address_is_a_server_out_of_reach() {
+        // RFC 6761: names under .invalid never resolve.
+        let failure = target(Some("postgres://u@host.invalid/d")).unwrap_err();
+        assert_eq!(failure.exit, Exit::Connect, "{failure:?}");
+        let failure = target(Some("host=a,b hostaddr=127.0.0.1 user=u")).unwrap_err();
+        assert_eq!(failure.exit, Exit::Usage, "{failure:?}");
     }
 
     #[test]

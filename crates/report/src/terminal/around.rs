@@ -82,6 +82,9 @@ pub fn events(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
                 units::span(event.at_s),
                 units::span((until - event.at_s).max(0.0))
             ),
+            None if event.what == "outage" => {
+                format!("from {} to the end", units::span(event.at_s))
+            }
             None => format!("at {}", units::span(event.at_s)),
         };
         let count = if event.count > 1 {

@@ -54,7 +54,7 @@ pub fn split(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
         return paragraph(
             out,
             style,
-            &format!("Not known: {}.", reason(&timing.split)),
+            &format!("Not known: {}.", reason(&timing.split, all.committed)),
         );
     };
     let mut table = Table::new(&title_row("part"));
@@ -76,7 +76,7 @@ pub fn split(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
         }
     }
     table.write(out, style, 2)?;
-    paragraph(out, style, &in_words(split))?;
+    paragraph(out, style, &in_words(split, all.connect.is_some()))?;
     if split.server.samples < all.service.samples {
         let some = format!(
             "This split covers {} of the {}.",
@@ -106,7 +106,8 @@ pub fn split(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     paragraph(out, style, &format!("{source}."))
 }
 
-fn in_words(split: &prony_store::Split) -> String {
+/// With `connects`, each transaction opened a connection first, which is no part of the split.
+fn in_words(split: &prony_store::Split, connects: bool) -> String {
     let (send, server, client) = (
         split.send_wait.mean_ns,
         split.server.mean_ns,
@@ -117,10 +118,11 @@ fn in_words(split: &prony_store::Split) -> String {
         return "No time was measured.".into();
     }
     format!(
-        "Of a mean service time of {}, the server took {} ({}): its response time under the load \
+        "Of a mean service time of {}{}, the server took {} ({}): its response time under the load \
          this client really offered. Requests waited {} ({}) in this client before they left, and \
          replies {} ({}) until it read them.",
         held(&units::time(sum)),
+        if connects { " after connecting" } else { "" },
         held(&units::time(server)),
         held(&units::percent(server / sum)),
         held(&units::time(send)),
@@ -135,8 +137,12 @@ fn held(text: &str) -> String {
     text.replace(' ', "\u{a0}")
 }
 
-fn reason(split: &str) -> String {
+fn reason(split: &str, committed: u64) -> String {
     let text = plain(split);
+    // Stamps there were, had there been something to stamp.
+    if committed == 0 && !text.starts_with("unavailable") {
+        return "no transaction committed".into();
+    }
     let text = text.strip_prefix("unavailable").unwrap_or(&text);
     let text = text
         .trim_start_matches([':', ',', ' '])

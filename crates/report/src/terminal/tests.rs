@@ -79,6 +79,28 @@ fn a_partial_run_and_a_missing_split_say_why() {
     let mut run = sample_run::closed();
     run.state = State::Running;
     assert!(self::text(&run, None).contains("STILL RUNNING"));
+    run.measured.kinds.truncate(1);
+    run.measured.kinds[0].split = None;
+    run.measured.kinds[0].committed = 0;
+    assert!(self::text(&run, None).contains("Not known: no transaction committed."));
+}
+
+#[test]
+fn an_outage_without_an_end_lasts_to_the_end() {
+    let mut run = sample_run::closed();
+    assert!(text(&run, None).contains("at 2 s, for 400 ms: outage"));
+    run.events[0].until_s = None;
+    assert!(text(&run, None).contains("from 2 s to the end: outage"));
+}
+
+#[test]
+fn the_split_of_a_connection_a_transaction_begins_after_connecting() {
+    let mut run = sample_run::closed();
+    for kind in &mut run.measured.kinds {
+        kind.connect = Some(kind.service.clone());
+    }
+    let text = text(&run, None).replace('\u{a0}', " ");
+    assert!(text.contains("after connecting, the server took"), "{text}");
 }
 
 #[test]

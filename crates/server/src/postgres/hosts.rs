@@ -175,7 +175,7 @@ pub(crate) fn resolve(
         }
     }
     if endpoints.is_empty() {
-        return Err(Error::Host {
+        return Err(Error::NoAddress {
             problem: failures.join("; "),
             hint: "check the host (URL, PGHOST) and the name service".into(),
         });

@@ -87,7 +87,8 @@ impl Reply {
 
     /// Expects the answer to a request that brings `ready` messages ReadyForQuery.
     pub fn expect(&mut self, ready: u32) {
-        if self.scanned == self.bytes.len() {
+        let rest = self.scanned < self.bytes.len();
+        if !rest {
             self.bytes.clear();
             if self.bytes.capacity() > KEEP_MAX {
                 self.bytes = Vec::new();
@@ -101,6 +102,11 @@ impl Reply {
         self.parsed = 0;
         self.error = None;
         self.complete = None;
+        if rest {
+            // The server's farewell, if it is one, is the answer to this request. A violation stays
+            // where it is, and the next bytes find it.
+            let _ = self.scan();
+        }
     }
 
     /// Takes bytes that arrived. Returns true when the reply is complete by them.
@@ -110,7 +116,18 @@ impl Reply {
     pub fn feed(&mut self, bytes: &[u8]) -> Result<bool, Violation> {
         self.bytes.extend_from_slice(bytes);
         let waited = self.ready_missing > 0;
+        self.scan()?;
+        Ok(waited && self.ready_missing == 0)
+    }
+
+    fn scan(&mut self) -> Result<(), Violation> {
+        let waited = self.ready_missing > 0;
         while let Some((kind, body)) = next_message(&self.bytes, self.scanned)? {
+            // The farewell of a server that ends the session can come with the reply before it.
+            // That reply stands: its commit was done.
+            if kind == b'E' && waited && self.ready_missing == 0 {
+                break;
+            }
             let end = body.end;
             self.take(kind, body)?;
             self.scanned = end;
@@ -118,7 +135,7 @@ impl Reply {
                 self.end = Some(end);
             }
         }
-        Ok(waited && self.ready_missing == 0)
+        Ok(())
     }
 
     fn take(&mut self, kind: u8, body: Range<usize>) -> Result<(), Violation> {
@@ -323,6 +340,32 @@ mod tests {
         assert!(!reply.feed(&message(b'N', b"S\0\0")[3..]).unwrap());
         assert!(reply.feed(&message(b'Z', b"I")).unwrap());
         assert!(!reply.has_surplus());
+    }
+
+    #[test]
+    fn a_farewell_behind_a_reply_belongs_to_the_next_request() {
+        let farewell = message(b'E', b"SFATAL\0C57P01\0Mbye\0\0");
+        let reply_and_farewell = [select(), farewell.clone()].concat();
+        // However the bytes are cut, the first reply has no error and the second request has one.
+        for cut in 0..=reply_and_farewell.len() {
+            let mut reply = Reply::default();
+            reply.expect(1);
+            let mut complete = reply.feed(&reply_and_farewell[..cut]).unwrap();
+            let behind = if complete {
+                cut
+            } else {
+                reply_and_farewell.len()
+            };
+            if !complete {
+                complete = reply.feed(&reply_and_farewell[cut..]).unwrap();
+            }
+            assert!(complete, "{cut}");
+            assert_eq!(reply.error(), None, "{cut}");
+            assert_eq!(reply.affected(), 1);
+            reply.expect(1);
+            assert!(!reply.feed(&reply_and_farewell[behind..]).unwrap());
+            assert!(reply.error().unwrap().starts_with(b"SFATAL"), "{cut}");
+        }
     }
 
     #[test]
