@@ -8,8 +8,8 @@ use crate::io::{Io, Slot};
 use prony_server::control::{Cause, Failure};
 use prony_server::control::{Next, Route, after_failure, attempts};
 use prony_server::{SessionAttrs, Target};
-use prony_wire::Channel;
-use prony_wire::postgres::{Connector, Parameters, Progress};
+use prony_wire::log_in::Progress;
+use prony_wire::{Channel, LogIn, LoggedIn};
 use std::io;
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ impl Routes {
 enum Phase {
     Down,
     Opening,
-    LoggingIn(Box<Connector>),
+    LoggingIn(Box<LogIn>),
     Up,
 }
 
@@ -76,6 +76,8 @@ pub struct Link {
 /// Buffers that the links of a worker share.
 #[derive(Default)]
 pub struct Scratch {
+    /// Bytes of a socket on their way through TLS.
+    pub from_socket: Vec<u8>,
     to_socket: Vec<u8>,
     plain: Vec<u8>,
 }
@@ -134,10 +136,10 @@ impl Link {
         routes: &Routes,
         scratch: &mut Scratch,
     ) -> Step {
-        let mut connector = self.route(routes).connector();
+        let mut log_in = self.route(routes).log_in();
         scratch.to_socket.clear();
-        let begun = connector.start(&mut scratch.to_socket);
-        self.phase = Phase::LoggingIn(Box::new(connector));
+        let begun = log_in.start(&mut scratch.to_socket);
+        self.phase = Phase::LoggingIn(Box::new(log_in));
         match begun {
             Ok(_) => {
                 io.send(slot, &scratch.to_socket, false);
@@ -156,21 +158,21 @@ impl Link {
         routes: &Routes,
         scratch: &mut Scratch,
     ) -> Step {
-        let Phase::LoggingIn(connector) = &mut self.phase else {
+        let Phase::LoggingIn(log_in) = &mut self.phase else {
             return Step::Waiting;
         };
         scratch.to_socket.clear();
-        let progress = connector.receive(bytes, &mut scratch.to_socket);
+        let progress = log_in.receive(bytes, &mut scratch.to_socket);
         if !scratch.to_socket.is_empty() {
             io.send(slot, &scratch.to_socket, false);
         }
         match progress {
             Ok(Progress::More) => Step::Waiting,
-            Ok(Progress::Done(session, channel)) => {
-                if let Some(unfit) = unfit(&session.parameters, routes.session) {
+            Ok(Progress::Done(session)) => {
+                if let Some(unfit) = unfit(&session, routes.session) {
                     return self.next(io, slot, routes, Cause::Session(unfit));
                 }
-                self.channel = channel;
+                self.channel = session.channel;
                 self.phase = Phase::Up;
                 self.failures = Vec::new();
                 Step::Up(session.leftover)
@@ -212,7 +214,9 @@ impl Link {
     ) -> Result<T, String> {
         scratch.plain.clear();
         scratch.to_socket.clear();
-        let Scratch { plain, to_socket } = scratch;
+        let Scratch {
+            plain, to_socket, ..
+        } = scratch;
         let received = self.channel.receive(bytes, plain, to_socket);
         if !to_socket.is_empty() {
             io.send(slot, to_socket, false);
@@ -260,7 +264,7 @@ impl Link {
     fn next(&mut self, io: &mut impl Io, slot: Slot, routes: &Routes, cause: Cause) -> Step {
         let route = self.route(routes);
         let over_tls = match &self.phase {
-            Phase::LoggingIn(connector) => connector.over_tls(),
+            Phase::LoggingIn(log_in) => log_in.over_tls(),
             _ => false,
         };
         let next = after_failure(route.tls_use, over_tls, &cause);
@@ -284,11 +288,9 @@ impl Link {
     }
 }
 
-/// Why a session is not of the kind that is wanted. Servers before version 14 do not report it; the
-/// control connection has asked them.
-fn unfit(parameters: &Parameters, wanted: SessionAttrs) -> Option<&'static str> {
-    let standby = parameters.get("in_hot_standby") == Some("on");
-    let read_only = standby || parameters.get("default_transaction_read_only") == Some("on");
+/// Why a session is not of the kind that is wanted.
+fn unfit(session: &LoggedIn, wanted: SessionAttrs) -> Option<&'static str> {
+    let (read_only, standby) = (session.read_only, session.standby);
     match wanted {
         SessionAttrs::ReadWrite if read_only => Some("session is read-only"),
         SessionAttrs::ReadOnly if !read_only => Some("session is not read-only"),

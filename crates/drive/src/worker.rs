@@ -16,6 +16,7 @@ use crate::stamps::{CALIBRATED, Stamps};
 use crate::timers::{Due, Timers};
 use prony_measure::Recorder;
 use prony_session::{Ask, Conn, Db, DbError, Desk, Ended, Program, User, UserId};
+use prony_wire::Fed;
 use std::any::Any;
 use std::collections::VecDeque;
 use std::io;
@@ -306,18 +307,28 @@ impl<'a, I: Io> Worker<'a, I> {
         let fed = if seat.link.is_plain() {
             seat.conn.feed(received.bytes)
         } else {
-            let bytes = received.bytes.to_vec();
+            // The engine's bytes are out of reach once it is asked to send what TLS answers.
+            let mut bytes = std::mem::take(&mut self.scratch.from_socket);
+            bytes.clear();
+            bytes.extend_from_slice(received.bytes);
             let (conn, scratch) = (&seat.conn, &mut self.scratch);
             let fed = seat
                 .link
                 .receive(&bytes, &mut self.io, slot, scratch, |plain| {
                     conn.feed(plain)
                 });
+            self.scratch.from_socket = bytes;
             fed.unwrap_or_else(|reason| Err(DbError::protocol(reason)))
         };
-        match fed {
-            Ok(complete) => Ok((complete, stamp_ns)),
-            Err(error) => Err(error.message),
+        match fed.map_err(|error| error.message)? {
+            Fed::More => Ok((false, stamp_ns)),
+            Fed::Send => {
+                let request = seat.conn.outgoing();
+                seat.link
+                    .send(&request, false, &mut self.io, slot, &mut self.scratch);
+                Ok((false, stamp_ns))
+            }
+            Fed::Complete => Ok((true, stamp_ns)),
         }
     }
 

@@ -5,7 +5,7 @@
 
 use crate::error::DbError;
 use prony_measure::{Kind, Outcome, Parts, Sample};
-use prony_wire::{Block, Effect, Exchange, Statement, Value};
+use prony_wire::{Block, Effect, Exchange, Fed, Statement, Value};
 use std::cell::{Cell, Ref, RefCell};
 
 /// What stands between a user and its worker.
@@ -127,12 +127,12 @@ impl Conn {
         Ref::map(self.exchange.borrow(), Exchange::outgoing)
     }
 
-    /// Takes bytes from the server; true when they complete the reply. A broken protocol becomes
+    /// Takes bytes from the server. A broken protocol becomes
     /// the failure of the connection.
     ///
     /// # Errors
     /// The error that the caller is to bring down the connection with.
-    pub fn feed(&self, bytes: &[u8]) -> Result<bool, DbError> {
+    pub fn feed(&self, bytes: &[u8]) -> Result<Fed, DbError> {
         let fed = self.exchange.borrow_mut().feed(bytes);
         fed.map_err(|violation| DbError::protocol(violation.to_string()))
     }

@@ -20,6 +20,19 @@ pub enum Block {
     Failed,
 }
 
+/// What a connection's bytes lead to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fed {
+    /// The reply is not complete yet.
+    More,
+    /// The request goes on: send [`Exchange::outgoing`], then come back with what arrives.
+    /// PostgreSQL's requests are sent whole; a protocol whose server numbers statements when it
+    /// prepares them has to wait for the number.
+    Send,
+    /// The reply is complete.
+    Complete,
+}
+
 /// Requests and replies of one connection.
 #[derive(Debug)]
 pub struct Exchange {
@@ -79,17 +92,17 @@ impl Exchange {
         &self.out
     }
 
-    /// Takes bytes from the server. True when they complete the reply.
+    /// Takes bytes from the server.
     ///
     /// # Errors
     /// When the server breaks its protocol.
-    pub fn feed(&mut self, bytes: &[u8]) -> Result<bool, Violation> {
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<Fed, Violation> {
         let Protocol::Postgres { codec, reply } = &mut self.protocol;
-        let complete = reply.feed(bytes)?;
-        if complete {
-            codec.answered(reply.parsed());
+        if !reply.feed(bytes)? {
+            return Ok(Fed::More);
         }
-        Ok(complete)
+        codec.answered(reply.parsed());
+        Ok(Fed::Complete)
     }
 
     /// The reply's error.

@@ -5,12 +5,14 @@
 
 pub mod channel;
 pub mod exchange;
+pub mod log_in;
 pub mod postgres;
 pub mod secret;
 pub mod statement;
 
 pub use channel::Channel;
-pub use exchange::{Block, Exchange};
+pub use exchange::{Block, Exchange, Fed};
+pub use log_in::{LogIn, LoggedIn};
 pub use postgres::reply::Row;
 pub use secret::Secret;
 pub use statement::{Effect, QueryMode, Statement, Statements, Value};

@@ -8,6 +8,7 @@
 
 use super::error::Cause;
 use crate::target::{Address, AuthMethod, ChannelBinding, Endpoint, SslMode, Target, TcpOptions};
+use prony_wire::LogIn;
 use prony_wire::postgres::connector::TlsParts;
 use prony_wire::postgres::{self, AuthMethods, CancelKey, ConnectError, Connector, Login, TlsUse};
 use std::sync::Arc;
@@ -31,6 +32,11 @@ impl Route {
     /// A new log-in over this route.
     pub fn connector(&self) -> Connector {
         Connector::new(self.login.clone(), self.tls_use, self.tls.clone())
+    }
+
+    /// A new log-in over this route, for the loop.
+    pub fn log_in(&self) -> LogIn {
+        LogIn::Postgres(self.connector())
     }
 
     /// A request to cancel what the session with this key does. `over_tls`: that session's

@@ -4,7 +4,7 @@
 use crate::common::{Base, pgbench};
 use prony_server::Control;
 use prony_session::{Ask, Conn, Db, Desk, Ended, Outcome, Rules, Sample, UserId};
-use prony_wire::{Exchange, QueryMode};
+use prony_wire::{Exchange, Fed, QueryMode};
 use prony_workload::find;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -56,7 +56,10 @@ fn drive(base: &Base, name: &str, seed: u64, transactions: u64) -> Done {
         conn.take_up();
         let reply = answer(&mut control, &sql, &mut open);
         statements.push(sql);
-        assert!(conn.feed(&reply).expect("the protocol holds"));
+        assert_eq!(
+            conn.feed(&reply).expect("the protocol holds"),
+            Fed::Complete
+        );
         clock_ns += 1000;
         conn.ready(clock_ns);
     };
