@@ -81,7 +81,7 @@ fn most_frequent(run: &Run) -> String {
 }
 
 /// Events of this sort that reach into the measured window.
-fn in_window<'a>(run: &'a Run, what: &'a str) -> impl Iterator<Item = &'a Event> {
+pub(crate) fn in_window<'a>(run: &'a Run, what: &'a str) -> impl Iterator<Item = &'a Event> {
     let begin_s = run.window.warmup_s;
     let end_s = begin_s + run.measured.seconds;
     run.events.iter().filter(move |event| {
@@ -113,15 +113,29 @@ pub(crate) fn outage(run: &Run) -> Option<Check> {
             event.until_s.unwrap_or(run_end_s) - event.at_s
         })
         .fold(0.0, f64::max);
+    let lost = format!(
+        "Connections were lost: {}, the longest {longest_s:.1} s, with up to {} down.",
+        count(events.len() as u64, "outage"),
+        count(most, "connection"),
+    );
+    let open = events.iter().filter(|event| event.until_s.is_none());
+    let (severity, finding) = match open.map(|event| event.at_s).reduce(f64::min) {
+        Some(since_s) => (
+            Severity::Invalid,
+            format!(
+                "{lost} From {since_s:.1} s on they did not all come back before the end of the \
+                 run, so the load was not the one asked for."
+            ),
+        ),
+        None => (
+            Severity::Caveat,
+            format!("{lost} The throughput includes these gaps."),
+        ),
+    };
     found(
         "outage",
-        Severity::Caveat,
-        format!(
-            "Connections were lost: {}, the longest {longest_s:.1} s, with up to {} down. The \
-             throughput includes these gaps.",
-            count(events.len() as u64, "outage"),
-            count(most, "connection"),
-        ),
+        severity,
+        finding,
         "See the server's log for a restart, a crash or a limit on connections; run again for \
          figures without an interruption.",
     )
@@ -238,6 +252,8 @@ mod tests {
         );
         let check = outage(&with_event("outage", 60.0, None)).unwrap();
         assert!(check.finding.contains("longest 10.0 s"), "{check:?}");
+        assert_eq!(check.severity, Severity::Invalid, "it lasted to the end");
+        assert!(check.finding.contains("From 60.0 s on"), "{check:?}");
     }
 
     #[test]

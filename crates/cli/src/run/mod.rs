@@ -18,7 +18,7 @@ use prony_report::terminal::{self, Stored};
 use prony_report::{Goal, Live, Style, json};
 use prony_server::control::Cause;
 use prony_server::{Control, Facts};
-use prony_store::{Run, RunStore, RunWriter, State};
+use prony_store::{Run, RunStore, RunWriter, Severity, State};
 use prony_workload::{Loaded, Workload};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::stderr;
@@ -155,7 +155,10 @@ fn finish(
         return Err(Failure::new(Exit::Unexpected, error.to_string(), hint));
     }
     Ok(match (run.state, signals.asked()) {
-        (State::Complete, _) => Exit::Fine,
+        (State::Complete, _) => match prony_judge::worst(&run.checks) {
+            Some(Severity::Invalid) => Exit::Invalid,
+            _ => Exit::Fine,
+        },
         (_, Some((exit, _))) if driven.interrupted => exit,
         _ => Exit::Partial,
     })

@@ -1,6 +1,6 @@
 //! The life of a run: loaded, driven, interrupted, killed, shown again, removed.
 
-use crate::common::{Bench, PATIENCE, last, ok, signal};
+use crate::common::{Bench, PATIENCE, last, ok, said, signal};
 use prony_store::{Run, State};
 use std::path::Path;
 use std::process::Stdio;
@@ -14,6 +14,11 @@ fn load_check_run_show_clean() {
     assert!(ok(&bench.prony("load tpcb --scale 2 --jobs 2")).contains("pgbench_accounts"));
     let other = bench.prony("run tpcb --scale 3 --duration 1s");
     assert_eq!(other.status.code(), Some(4), "another scale");
+    assert_eq!(
+        bench.prony("check tpcb").status.code(),
+        Some(0),
+        "all is whole"
+    );
 
     // stdout is the document alone.
     let json = ok(&bench.prony("run tpcb --clients 3 --transactions 50 --seed 7 --json"));
@@ -65,6 +70,24 @@ fn a_signal_ends_a_run_with_its_partial_result() {
         assert_eq!(run.state, State::Partial);
         assert!(run.measured.kinds[0].committed > 0);
     }
+}
+
+/// Scripts must notice a run whose figures say nothing.
+#[test]
+fn a_run_whose_figures_must_not_be_used_says_so_by_its_exit_code() {
+    let bench = Bench::new("read_only");
+    ok(&bench.prony("load tpcb --scale 1"));
+    let mut command = bench.command("run tpcb --clients 2 --duration 1s");
+    command.args(["--url", &bench.url]);
+    command.env("PGOPTIONS", "-c default_transaction_read_only=on");
+    let output = bench.silent(command.output().expect("it starts"));
+    assert_eq!(output.status.code(), Some(7), "{}", said(&output));
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.contains("This figure must not be used"), "{shown}");
+    let run = last(&bench);
+    assert_eq!(run.state, State::Complete);
+    assert_eq!(run.checks[0].id, "nothing-committed");
+    assert_eq!(run.measured.errors[0].code, "25006", "read only");
 }
 
 #[test]
