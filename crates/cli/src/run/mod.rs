@@ -210,6 +210,7 @@ fn goal(run: &Run, plan: &Plan) -> Goal {
         warmup_s: plan.drive.warmup.as_secs_f64(),
         measured_s,
         clients: drive.clients,
+        connect_per_transaction: drive.connect_per_transaction,
     }
 }
 
