@@ -1,6 +1,6 @@
 //! The life of a run: loaded, driven, interrupted, killed, shown again, removed.
 
-use crate::common::{Bench, PATIENCE, last, ok, said, signal};
+use crate::common::{Bench, PATIENCE, last, ok, said, signal, under_way};
 use prony_store::{Run, State};
 use std::path::Path;
 use std::process::Stdio;
@@ -123,6 +123,25 @@ fn a_reader_that_goes_away_is_no_error() {
             "{words}: {said}"
         );
     }
+}
+
+/// Nothing is said of tables that nobody can reach any more.
+#[test]
+fn a_signal_during_the_load_of_a_throw_away_server_leaves_nothing() {
+    let bench = Bench::new("throwaway_load");
+    let words = "run tpcb --embedded --scale 200 --clients 2 --duration 1s";
+    let (child, begun) = under_way(bench.command(words));
+    assert!(begun.starts_with("Started "), "{begun}");
+    signal(&child, "-INT");
+    let output = bench.silent(child.wait_with_output().expect("it ends"));
+    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    let said = said(&output);
+    let left = "left behind: nothing: the throw-away server is removed";
+    assert!(
+        said.contains(left) && !said.contains("tables with"),
+        "{said}"
+    );
+    assert_eq!(said.matches("left behind").count(), 1, "{said}");
 }
 
 /// The throw-away server and its directory are gone when the command has ended.
