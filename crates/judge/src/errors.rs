@@ -3,7 +3,7 @@
 //! In: a Run. Out: `nothing-committed`, `errors`, `outage`, `users-ended`. Must never: count an
 //! intended rollback as an error.
 
-use crate::thresholds::ERRORS_INVALID;
+use crate::thresholds::{ERRORS_INVALID, OUTAGE_TO_END};
 use crate::words::{count, percent, share};
 use crate::{all, ended, found};
 use prony_store::{Check, ErrorCount, Event, Run, Severity};
@@ -118,7 +118,12 @@ pub(crate) fn outage(run: &Run) -> Option<Check> {
         count(events.len() as u64, "outage"),
         count(most, "connection"),
     );
-    let open = events.iter().filter(|event| event.until_s.is_none());
+    // Lost just before the end there was no time to come back, and next to nothing is missing.
+    let end_s = run.window.warmup_s + run.measured.seconds;
+    let least_s = OUTAGE_TO_END * run.measured.seconds;
+    let open = events
+        .iter()
+        .filter(|event| event.until_s.is_none() && end_s - event.at_s > least_s);
     let (severity, finding) = match open.map(|event| event.at_s).reduce(f64::min) {
         Some(since_s) => (
             Severity::Invalid,
@@ -254,6 +259,8 @@ mod tests {
         assert!(check.finding.contains("longest 10.0 s"), "{check:?}");
         assert_eq!(check.severity, Severity::Invalid, "it lasted to the end");
         assert!(check.finding.contains("From 60.0 s on"), "{check:?}");
+        let check = outage(&with_event("outage", 69.5, None)).unwrap();
+        assert_eq!(check.severity, Severity::Caveat, "in the last moment");
     }
 
     #[test]

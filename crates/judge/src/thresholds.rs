@@ -16,7 +16,7 @@
 //! | | note | any |
 //! | `partial-run` | caveat | not complete |
 //! | `short-run` | caveat | measured for less than 10 s |
-//! | `outage` | invalid | connections lost and not restored until the end of the run |
+//! | `outage` | invalid | connections lost and not restored, for the last 1 % of the window or more |
 //! | | caveat | any connection lost in the window |
 //! | `users-ended` | caveat | any user ended early |
 //! | `stall` | caveat | a whole second with less than a tenth of the median second's transactions |
@@ -40,6 +40,8 @@ pub const LITTLE_LONGEST_MEAN: f64 = 0.01;
 pub const LITTLE_SHORTEST_PARTIAL_S: f64 = 1.0;
 /// Failed transactions that spoil a result, share of all that ended.
 pub const ERRORS_INVALID: f64 = 0.01;
+/// Length of an outage that lasts to the end of the run and spoils it, share of the window.
+pub const OUTAGE_TO_END: f64 = 0.01;
 /// Least share of the asked rate for a result at that rate.
 pub const RATE_INVALID: f64 = 0.95;
 /// Least share of the asked rate without a caveat.
