@@ -25,6 +25,8 @@ pub enum Exit {
     Partial = 5,
     /// Loading or cleaning failed.
     Load = 6,
+    /// The run is complete, and a check found that its figures must not be used.
+    Invalid = 7,
     /// Ended by SIGINT (Ctrl-C); a run's partial result is printed and stored.
     Interrupted = 130,
     /// Ended by SIGTERM; a run's partial result is printed and stored.
@@ -41,6 +43,7 @@ Exit codes:
   4    tables are missing, of another scale, or a consistency check failed
   5    the run ended early by itself; its partial result is printed and stored
   6    loading or cleaning failed
+  7    the run is complete, but a check says that its figures must not be used
   130  ended by Ctrl-C (SIGINT); a run's partial result is printed and stored
   143  ended by SIGTERM; a run's partial result is printed and stored";
 
@@ -132,6 +135,7 @@ mod tests {
             Exit::Data,
             Exit::Partial,
             Exit::Load,
+            Exit::Invalid,
             Exit::Interrupted,
             Exit::Terminated,
         ];

@@ -25,8 +25,11 @@ use std::sync::mpsc::channel;
 
 /// From the last connection to the common start: time for all threads to be told.
 const START_AFTER_NS: u64 = 2_000_000;
-/// Files that are open beside the connections.
-const OTHER_FILES: u64 = 64;
+/// Files that the process has open beside the connections and the threads, and a few to spare:
+/// measured 8 to 10 with a store and a server of its own, and now and then one of /proc.
+const PROCESS_FILES: u64 = 16;
+/// Files of a thread: its ring or epoll, its schedstat, and one that it opens for a moment.
+const THREAD_FILES: u64 = 3;
 
 /// What is to be run.
 pub struct Job<'a> {
@@ -91,13 +94,15 @@ pub struct Driven {
 pub enum Error {
     /// The process may not open so many files.
     #[error(
-        "{wanted} connections need {needed} open files, and this process may open {limit}; \
-         raise the limit (ulimit -n) or use fewer clients"
+        "{wanted} clients on {threads} threads need {needed} open files, and this process may open \
+         {limit}; {}", fewer(*needed - u64::from(*wanted), *limit)
     )]
     Files {
         /// Clients asked for.
         wanted: u32,
-        /// Files needed.
+        /// Threads for them.
+        threads: u32,
+        /// Files needed, those of the clients and all others.
         needed: u64,
         /// The hard limit.
         limit: u64,
@@ -125,12 +130,7 @@ pub enum Error {
 /// # Errors
 /// When it cannot start. A run that fails later gives what it has.
 pub fn run(job: &Job, observer: &mut dyn Observer) -> Result<Driven, Error> {
-    let needed = u64::from(job.plan.clients) + OTHER_FILES;
-    affinity::allow_files(needed).map_err(|limit| Error::Files {
-        wanted: job.plan.clients,
-        needed,
-        limit,
-    })?;
+    allow_files(job.plan)?;
     let (engine, reason) = choose(job.plan.io)?;
     let routes = routes(job);
     run_with(job, &routes, engine, reason, observer, |share| {
@@ -139,6 +139,33 @@ pub fn run(job: &Job, observer: &mut dyn Observer) -> Result<Driven, Error> {
             _ => Engine::Epoll(Box::new(Epoll::new(share)?)),
         })
     })
+}
+
+/// Makes sure of enough open files before any client connects.
+fn allow_files(plan: &DrivePlan) -> Result<(), Error> {
+    let threads = threads(plan);
+    let needed = u64::from(plan.clients) + THREAD_FILES * u64::from(threads) + PROCESS_FILES;
+    affinity::allow_files(needed).map_err(|limit| Error::Files {
+        wanted: plan.clients,
+        threads,
+        needed,
+        limit,
+    })
+}
+
+/// What helps where files are too few, by how many are needed beside those of the clients.
+fn fewer(others: u64, limit: u64) -> String {
+    let raise = "raise the hard limit (ulimit -Hn as root, LimitNOFILE= of a service)";
+    match limit.saturating_sub(others) {
+        0 => raise.to_owned(),
+        1 => format!("use 1 client, or {raise}"),
+        most => format!("use at most {most} clients, or {raise}"),
+    }
+}
+
+/// No thread without a client.
+fn threads(plan: &DrivePlan) -> u32 {
+    plan.threads.min(plan.clients).max(1)
 }
 
 /// Runs a job on a simulated network, on the calling thread and one worker; for tests.
@@ -236,7 +263,7 @@ fn run_with<S: sim::Script>(
     make: impl Fn(usize) -> std_io::Result<Engine<S>> + Sync,
 ) -> Result<Driven, Error> {
     let halt = AtomicBool::new(false);
-    let threads = job.plan.threads.min(job.plan.clients).max(1);
+    let threads = threads(job.plan);
     let (network, parts) = network(job);
     let shape = Shape {
         kinds: job.program.kinds().len(),

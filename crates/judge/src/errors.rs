@@ -3,7 +3,7 @@
 //! In: a Run. Out: `nothing-committed`, `errors`, `outage`, `users-ended`. Must never: count an
 //! intended rollback as an error.
 
-use crate::thresholds::ERRORS_INVALID;
+use crate::thresholds::{ERRORS_INVALID, OUTAGE_TO_END};
 use crate::words::{count, percent, share};
 use crate::{all, ended, found};
 use prony_store::{Check, ErrorCount, Event, Run, Severity};
@@ -81,7 +81,7 @@ fn most_frequent(run: &Run) -> String {
 }
 
 /// Events of this sort that reach into the measured window.
-fn in_window<'a>(run: &'a Run, what: &'a str) -> impl Iterator<Item = &'a Event> {
+pub(crate) fn in_window<'a>(run: &'a Run, what: &'a str) -> impl Iterator<Item = &'a Event> {
     let begin_s = run.window.warmup_s;
     let end_s = begin_s + run.measured.seconds;
     run.events.iter().filter(move |event| {
@@ -113,15 +113,34 @@ pub(crate) fn outage(run: &Run) -> Option<Check> {
             event.until_s.unwrap_or(run_end_s) - event.at_s
         })
         .fold(0.0, f64::max);
+    let lost = format!(
+        "Connections were lost: {}, the longest {longest_s:.1} s, with up to {} down.",
+        count(events.len() as u64, "outage"),
+        count(most, "connection"),
+    );
+    // Lost just before the end there was no time to come back, and next to nothing is missing.
+    let end_s = run.window.warmup_s + run.measured.seconds;
+    let least_s = OUTAGE_TO_END * run.measured.seconds;
+    let open = events
+        .iter()
+        .filter(|event| event.until_s.is_none() && end_s - event.at_s > least_s);
+    let (severity, finding) = match open.map(|event| event.at_s).reduce(f64::min) {
+        Some(since_s) => (
+            Severity::Invalid,
+            format!(
+                "{lost} From {since_s:.1} s on they did not all come back before the end of the \
+                 run, so the load was not the one asked for."
+            ),
+        ),
+        None => (
+            Severity::Caveat,
+            format!("{lost} The throughput includes these gaps."),
+        ),
+    };
     found(
         "outage",
-        Severity::Caveat,
-        format!(
-            "Connections were lost: {}, the longest {longest_s:.1} s, with up to {} down. The \
-             throughput includes these gaps.",
-            count(events.len() as u64, "outage"),
-            count(most, "connection"),
-        ),
+        severity,
+        finding,
         "See the server's log for a restart, a crash or a limit on connections; run again for \
          figures without an interruption.",
     )
@@ -238,6 +257,10 @@ mod tests {
         );
         let check = outage(&with_event("outage", 60.0, None)).unwrap();
         assert!(check.finding.contains("longest 10.0 s"), "{check:?}");
+        assert_eq!(check.severity, Severity::Invalid, "it lasted to the end");
+        assert!(check.finding.contains("From 60.0 s on"), "{check:?}");
+        let check = outage(&with_event("outage", 69.5, None)).unwrap();
+        assert_eq!(check.severity, Severity::Caveat, "in the last moment");
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod machine;
 mod rate;
 #[cfg(test)]
 mod sample;
+mod stall;
 mod stamps;
 pub mod thresholds;
 mod words;
@@ -26,7 +27,7 @@ use prony_store::{Check, KindFigures, Run, Severity};
 type Checker = fn(&Run) -> Option<Check>;
 
 /// All checks. Among those of one severity this order stays.
-const CHECKS: [Checker; 19] = [
+const CHECKS: [Checker; 20] = [
     errors::nothing_committed,
     littles_law::check,
     errors::errors,
@@ -36,6 +37,7 @@ const CHECKS: [Checker; 19] = [
     length::short,
     errors::outage,
     errors::users_ended,
+    stall::check,
     client::limit,
     client::run_queue,
     client::wait,

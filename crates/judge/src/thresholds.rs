@@ -15,10 +15,11 @@
 //! | `never-started` | caveat | more than 1 % of the due starts |
 //! | | note | any |
 //! | `partial-run` | caveat | not complete |
-//! | `short-run` | invalid | measured for less than 1 s |
-//! | | caveat | measured for less than 10 s |
-//! | `outage` | caveat | any connection lost in the window |
+//! | `short-run` | caveat | measured for less than 10 s |
+//! | `outage` | invalid | connections lost and not restored, for the last 1 % of the window or more |
+//! | | caveat | any connection lost in the window |
 //! | `users-ended` | caveat | any user ended early |
+//! | `stall` | caveat | a whole second with less than a tenth of the median second's transactions |
 //! | `client-limit` | caveat | busiest thread above 90 % of a CPU; from 97 % on it was the limit |
 //! | `run-queue` | caveat | worker threads waited for a CPU for more than 5 % of their time |
 //! | `client-wait` | caveat | replies waited unseen for more than 10 % of the service time |
@@ -39,6 +40,8 @@ pub const LITTLE_LONGEST_MEAN: f64 = 0.01;
 pub const LITTLE_SHORTEST_PARTIAL_S: f64 = 1.0;
 /// Failed transactions that spoil a result, share of all that ended.
 pub const ERRORS_INVALID: f64 = 0.01;
+/// Length of an outage that lasts to the end of the run and spoils it, share of the window.
+pub const OUTAGE_TO_END: f64 = 0.01;
 /// Least share of the asked rate for a result at that rate.
 pub const RATE_INVALID: f64 = 0.95;
 /// Least share of the asked rate without a caveat.
@@ -47,11 +50,14 @@ pub const RATE_CAVEAT: f64 = 0.99;
 pub const RATE_CHANCE_SIGMAS: f64 = 3.0;
 /// Never started transactions, share of those due, from which on it is a caveat.
 pub const NEVER_STARTED_CAVEAT: f64 = 0.01;
-/// Shortest measured window that is a measurement at all, seconds.
-pub const SHORT_INVALID_S: f64 = 1.0;
 /// Shortest measured window without a caveat, seconds: below it a single checkpoint, vacuum or
 /// page cache write-back decides the figure.
 pub const SHORT_CAVEAT_S: f64 = 10.0;
+/// Share of the median second's transactions below which a second is a stall.
+pub const STALL_SHARE: f64 = 0.1;
+/// Fewest transactions in the median second for which stalls are looked for: below, an empty second
+/// may be chance.
+pub const STALL_MEDIAN: u64 = 20;
 /// Share of one CPU from which on the busiest thread may hold the run back.
 pub const BUSY_THREAD_NEAR: f64 = 0.90;
 /// Share of one CPU from which on it does: the rest is what accounting by ticks misses.

@@ -21,6 +21,8 @@ pub struct Goal {
     pub measured_s: Option<f64>,
     /// Clients.
     pub clients: u32,
+    /// Each transaction has a connection of its own: how many are up is chance, and is not shown.
+    pub connect_per_transaction: bool,
 }
 
 /// The live view.
@@ -104,14 +106,20 @@ impl<W: Write> Live<W> {
         } else {
             ""
         };
+        let connections = match self.goal.connect_per_transaction {
+            true => String::new(),
+            false => format!(
+                ", {} connections",
+                units::count(u64::from(second.connections))
+            ),
+        };
         writeln!(
             self.out,
-            "{now_s:.0} s{part}: {} transactions/s, p50 {}, p99 {}, {} failed, {} connections",
+            "{now_s:.0} s{part}: {} transactions/s, p50 {}, p99 {}, {} failed{connections}",
             units::rate(pending.committed as f64 / pending.seconds.max(1e-9)),
             optional(second.p50_ns),
             optional(second.p99_ns),
             units::count(pending.failed),
-            units::count(u64::from(second.connections)),
         )?;
         self.out.flush()
     }
@@ -147,11 +155,14 @@ impl<W: Write> Live<W> {
             units::count(self.failed),
         );
         let recent = &self.tps[self.tps.len().saturating_sub(width - 4)..];
-        let place = format!(
-            "  {bar} {place}   {} of {} connections",
-            units::count(u64::from(second.connections)),
-            units::count(u64::from(self.goal.clients)),
-        );
+        let mut place = format!("  {bar} {place}");
+        if !self.goal.connect_per_transaction {
+            place += &format!(
+                "   {} of {} connections",
+                units::count(u64::from(second.connections)),
+                units::count(u64::from(self.goal.clients)),
+            );
+        }
         let place = cut(&place, width - 1);
         vec![
             cut(&self.goal.title, width - 1),
@@ -182,11 +193,16 @@ mod tests {
     use crate::sample_run;
 
     fn shown(style: Style, interval_s: f64) -> String {
+        shown_with(style, interval_s, false)
+    }
+
+    fn shown_with(style: Style, interval_s: f64, connect_per_transaction: bool) -> String {
         let goal = Goal {
             title: "tpcb, 64 clients on 2 threads".into(),
             warmup_s: 1.0,
             measured_s: Some(4.0),
             clients: 64,
+            connect_per_transaction,
         };
         let mut out = Vec::new();
         let mut live = Live::new(&mut out, style, goal, interval_s);
@@ -207,6 +223,22 @@ mod tests {
         );
         assert!(!text.contains('\x1b'));
         assert!(text.lines().nth(1).unwrap().starts_with("2 s: "));
+    }
+
+    #[test]
+    fn connections_that_come_and_go_are_not_counted() {
+        let terminal = Style {
+            terminal: true,
+            ..Style::plain()
+        };
+        for style in [Style::plain(), terminal] {
+            assert!(shown_with(style, 1.0, false).contains("64 connections"));
+            let text = shown_with(style, 1.0, true);
+            assert!(
+                text.contains("0 failed") && !text.contains("connections"),
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// A row of bars, one a value, the largest value being the full bar; a zero is the lowest one.
+/// A row of bars, one a value, the largest value being the full bar; a zero is a blank.
 /// More values than `width` are put together by their mean.
 pub fn sparkline(values: &[f64], width: usize) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -59,8 +59,10 @@ pub fn sparkline(values: &[f64], width: usize) -> String {
     means
         .iter()
         .map(|value| {
-            let share = if top > 0.0 { value / top } else { 0.0 };
-            BARS[((share * 7.0).round() as usize).min(7)]
+            if *value <= 0.0 {
+                return ' ';
+            }
+            BARS[((value / top * 7.0).round() as usize).min(7)]
         })
         .collect()
 }
@@ -92,9 +94,10 @@ mod tests {
 
     #[test]
     fn sparklines_scale_to_the_largest_and_to_the_width() {
-        assert_eq!(sparkline(&[0.0, 50.0, 100.0], 10), "▁▅█");
-        assert_eq!(sparkline(&[100.0, 100.0, 0.0, 0.0], 2), "█▁");
-        assert_eq!(sparkline(&[0.0, 0.0], 4), "▁▁");
+        assert_eq!(sparkline(&[0.0, 50.0, 100.0], 10), " ▅█");
+        assert_eq!(sparkline(&[100.0, 100.0, 0.0, 0.0], 2), "█ ");
+        assert_eq!(sparkline(&[100.0, 0.1, 0.0, 100.0], 4), "█▁ █");
+        assert_eq!(sparkline(&[0.0, 0.0], 4), "  ");
         assert_eq!(sparkline(&[], 4), "");
     }
 }

@@ -235,9 +235,12 @@ pub struct KindFigures {
     pub tps: f64,
     /// Response time of committed transactions: from the scheduled start.
     pub response: Latency,
-    /// Service time of committed transactions: from the actual start.
+    /// Service time of committed transactions: from the actual start. With
+    /// `connect_per_transaction` that is before connecting, so it includes [`KindFigures::connect`].
     pub service: Latency,
-    /// Parts of the service time; absent where no stamps were available.
+    /// Parts of the service time, without connecting: their means add up to the service time, with
+    /// `connect_per_transaction` to what is left of it after connecting. Absent where no stamps
+    /// were available.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<Split>,
     /// Time spent on connecting inside transactions (`connect_per_transaction`).
@@ -248,7 +251,7 @@ pub struct KindFigures {
     pub busy_s: f64,
 }
 
-/// The parts of the service time.
+/// The parts of the service time, without what connecting took.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Split {
     /// Queued in the client until transmitted.
@@ -328,7 +331,8 @@ pub struct Second {
     pub client_cpu_s: Option<f64>,
     /// Longest turn of any loop, nanoseconds.
     pub loop_delay_max_ns: u64,
-    /// Connections that were up at its end.
+    /// Connections that were up at its end: a snapshot, not a mean. With a connection for each
+    /// transaction it says little, as it counts those that happened to be open at that moment.
     pub connections: u32,
 }
 

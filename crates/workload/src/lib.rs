@@ -13,6 +13,7 @@ pub mod workload;
 
 mod sql;
 mod stop;
+mod words;
 
 pub use error::Error;
 pub use progress::{Phase, Progress, Step};

@@ -31,7 +31,7 @@ pub trait Workload: Send + Sync {
         &[]
     }
 
-    /// Creates its tables and loads them, dropping older ones of the same names first.
+    /// Creates its tables and loads them, in place of older ones of the same names.
     ///
     /// Comes back soon after `stop` is set. A load that did not come to its end can be started
     /// again and leads to the same state.

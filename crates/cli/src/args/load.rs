@@ -8,8 +8,9 @@ use clap::Args;
 /// Arguments of `prony load`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Tables of this workload that are there already are dropped first. A load that fails or is broken off
-(Ctrl-C) says what it leaves behind; start it again, or drop the rest with `prony clean`.
+Tables of this workload that are there already are replaced. With one job that is one transaction: a
+load that fails or is broken off (Ctrl-C) leaves them as they were. With more jobs it says what it
+leaves behind; start it again, or drop the rest with `prony clean`.
 
 Examples:
   prony load tpcb --url postgres://bench@db1/bench --scale 100

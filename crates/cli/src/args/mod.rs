@@ -12,6 +12,7 @@ pub use run::RunArgs;
 pub use stored::{RunsArgs, ShowArgs};
 
 use crate::exit::{self, Exit, Failure};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
 use prony_report::Problem;
 use std::ffi::OsString;
@@ -130,8 +131,33 @@ pub struct DemoArgs {
 /// empty failure.
 pub fn parse(arguments: &[OsString]) -> Result<Command, Failure> {
     Cli::try_parse_from(arguments)
-        .map(|cli| cli.command)
-        .map_err(|error| explain(&error).without_passwords(arguments))
+        .map_err(|error| explain(&error))
+        .and_then(|cli| match url_as_workload(&cli.command) {
+            Some((url, hint)) => Err(misplaced(url, hint)),
+            None => Ok(cli.command),
+        })
+        .map_err(|failure| failure.without_passwords(arguments))
+}
+
+/// A URL where the name of a workload belongs, with what to type in its place.
+fn url_as_workload(command: &Command) -> Option<(&str, &'static str)> {
+    let (word, hint) = match command {
+        Command::Load(args) => (&args.workload, "prony load WORKLOAD --url URL"),
+        Command::Run(args) => (&args.what, "prony run WORKLOAD --url URL"),
+        Command::Check(args) => (&args.workload, "prony check WORKLOAD --url URL"),
+        Command::Clean(args) => (&args.workload, "prony clean WORKLOAD --url URL"),
+        _ => return None,
+    };
+    is_url(word).then_some((word, hint))
+}
+
+fn is_url(word: &str) -> bool {
+    word.contains("://")
+}
+
+fn misplaced(url: &str, hint: &str) -> Failure {
+    let what = format!("{url} is a URL: give it with --url");
+    Failure::new(Exit::Usage, what, hint)
 }
 
 /// Prints help, or turns a mistake into a problem.
@@ -145,13 +171,20 @@ fn explain(error: &clap::Error) -> Failure {
             problems: Vec::new(),
         };
     }
-    if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let _ = error.print();
         return Failure {
             exit: Exit::Usage,
             of: String::new(),
             problems: Vec::new(),
         };
+    }
+    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg)
+        && error.kind() == ErrorKind::UnknownArgument
+        && is_url(word)
+        && !word.starts_with('-')
+    {
+        return misplaced(word, "see --help");
     }
     Failure {
         exit: Exit::Usage,

@@ -11,7 +11,7 @@ use crate::signals::Signals;
 use prony_plan::{Asked, flag};
 use prony_report::{Amount, Loading, Style, data, units};
 use prony_server::Target;
-use prony_workload::{LoadReport, LoadRequest, Phase, Progress, Step, Workload};
+use prony_workload::{Error, LoadReport, LoadRequest, Phase, Progress, Step, Workload};
 use std::io::{Stderr, stderr};
 use std::sync::Mutex;
 
@@ -33,7 +33,8 @@ pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
         jobs: args.jobs,
         seed: args.seed,
     };
-    let report = with_progress(workload, &request, &signals)?;
+    let report = with_progress(workload, &request, &signals)
+        .map_err(|error| server::workload_failure(&error, Some(&signals)))?;
     let tables = tables(&report.tables);
     output::show(|out, style| {
         writeln!(out, "{}", summary(workload, &report))?;
@@ -43,11 +44,11 @@ pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
 }
 
 /// Loads a workload with its progress on stderr.
-pub fn with_progress(
+fn with_progress(
     workload: &dyn Workload,
     request: &LoadRequest<'_>,
     signals: &Signals,
-) -> Result<LoadReport, Failure> {
+) -> Result<LoadReport, Error> {
     let view = View(Mutex::new(Loading::new(stderr(), Style::of(&stderr()))));
     let stop = signals.flag();
     let loaded = workload.load(request, &view, &stop);
@@ -55,7 +56,7 @@ pub fn with_progress(
         // Where stderr is closed there is nobody to tell.
         let _ = view.finish("");
     }
-    loaded.map_err(|error| server::workload_failure(&error, Some(signals)))
+    loaded
 }
 
 /// Loads a throw-away server, on one connection a CPU, at most four.
@@ -72,9 +73,18 @@ pub fn into_embedded(
         jobs: cpus.min(4) as u32,
         seed: 0,
     };
-    let report = with_progress(workload, &request, signals)?;
+    let report = with_progress(workload, &request, signals)
+        .map_err(|error| server::workload_failure(&thrown_away(error), Some(signals)))?;
     output::tell(&summary(workload, &report));
     Ok(())
+}
+
+/// What a broken load left behind on a throw-away server goes with it.
+fn thrown_away(mut error: Error) -> Error {
+    if let Error::Stopped { remains } | Error::LoadFailed { remains, .. } = &mut error {
+        "nothing: the throw-away server is removed".clone_into(remains);
+    }
+    error
 }
 
 fn summary(workload: &dyn Workload, report: &LoadReport) -> String {

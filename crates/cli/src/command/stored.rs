@@ -29,24 +29,14 @@ pub fn runs(args: &RunsArgs) -> Result<Exit, Failure> {
 
 fn row(summary: &Summary) -> Row {
     let state = match summary.state {
+        State::Complete if summary.worst == Some(Severity::Invalid) => "invalid",
         State::Complete => "complete",
         State::Partial => "partial",
         State::Running => "running",
     };
-    let worst = match summary.worst {
-        Some(Severity::Invalid) => ", invalid",
-        _ => "",
-    };
     Row {
         id: summary.id.clone(),
-        // To the minute; the whole of it is in the document.
-        started: summary
-            .started_at
-            .chars()
-            .take(16)
-            .collect::<String>()
-            .replace('T', " "),
-        state: format!("{state}{worst}"),
+        state: state.to_owned(),
         scale: u64::from(summary.scale),
         clients: u64::from(summary.clients),
         tps: summary.tps,

@@ -6,6 +6,7 @@ use super::{output, server};
 use crate::args::TablesArgs;
 use crate::exit::{Exit, Failure};
 use prony_report::data::{self, Finding, Table};
+use prony_report::units;
 use prony_workload::{State, TableFacts};
 
 /// Checks the data and prints what was found, and how large the tables are.
@@ -32,7 +33,10 @@ pub fn check(args: &TablesArgs) -> Result<Exit, Failure> {
     let tables = tables(&report.tables);
     output::show(|out, style| {
         match report.scale {
-            Some(scale) => writeln!(out, "{}, scale {scale}", workload.data())?,
+            Some(scale) => {
+                let scale = units::count(u64::from(scale));
+                writeln!(out, "{}, scale {scale}", workload.data())?;
+            }
             None => writeln!(out, "{}, scale unknown", workload.data())?,
         }
         data::findings(out, style, &findings)?;

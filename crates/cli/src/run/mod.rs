@@ -18,7 +18,7 @@ use prony_report::terminal::{self, Stored};
 use prony_report::{Goal, Live, Style, json};
 use prony_server::control::Cause;
 use prony_server::{Control, Facts};
-use prony_store::{Run, RunStore, RunWriter, State};
+use prony_store::{Run, RunStore, RunWriter, Severity, State};
 use prony_workload::{Loaded, Workload};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::stderr;
@@ -155,7 +155,10 @@ fn finish(
         return Err(Failure::new(Exit::Unexpected, error.to_string(), hint));
     }
     Ok(match (run.state, signals.asked()) {
-        (State::Complete, _) => Exit::Fine,
+        (State::Complete, _) => match prony_judge::worst(&run.checks) {
+            Some(Severity::Invalid) => Exit::Invalid,
+            _ => Exit::Fine,
+        },
         (_, Some((exit, _))) if driven.interrupted => exit,
         _ => Exit::Partial,
     })
@@ -207,6 +210,7 @@ fn goal(run: &Run, plan: &Plan) -> Goal {
         warmup_s: plan.drive.warmup.as_secs_f64(),
         measured_s,
         clients: drive.clients,
+        connect_per_transaction: drive.connect_per_transaction,
     }
 }
 

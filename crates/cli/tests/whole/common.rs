@@ -162,9 +162,11 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What a command that must succeed printed.
+/// What a command that must succeed printed. On a loaded machine a check may find that the figures
+/// of a short run must not be used (7), and the run succeeded all the same.
 pub fn ok(output: &Output) -> String {
-    assert!(output.status.success(), "{}", said(output));
+    let code = output.status.code();
+    assert!(matches!(code, Some(0 | 7)), "{code:?}: {}", said(output));
     String::from_utf8(output.stdout.clone()).expect("text")
 }
 
@@ -194,7 +196,7 @@ pub fn last(bench: &Bench) -> Run {
 /// io_uring is forbidden, as in many containers, the program says so itself.
 pub fn engines(bench: &Bench) -> Vec<&'static str> {
     let probe = bench.prony("run select-only --io ring --transactions 1 --no-store");
-    if probe.status.success() {
+    if matches!(probe.status.code(), Some(0 | 7)) {
         return vec!["ring", "epoll"];
     }
     let said = said(&probe);

@@ -1,6 +1,6 @@
 //! The life of a run: loaded, driven, interrupted, killed, shown again, removed.
 
-use crate::common::{Bench, PATIENCE, last, ok, signal};
+use crate::common::{Bench, PATIENCE, last, ok, said, signal, under_way};
 use prony_store::{Run, State};
 use std::path::Path;
 use std::process::Stdio;
@@ -14,6 +14,11 @@ fn load_check_run_show_clean() {
     assert!(ok(&bench.prony("load tpcb --scale 2 --jobs 2")).contains("pgbench_accounts"));
     let other = bench.prony("run tpcb --scale 3 --duration 1s");
     assert_eq!(other.status.code(), Some(4), "another scale");
+    assert_eq!(
+        bench.prony("check tpcb").status.code(),
+        Some(0),
+        "all is whole"
+    );
 
     // stdout is the document alone.
     let json = ok(&bench.prony("run tpcb --clients 3 --transactions 50 --seed 7 --json"));
@@ -67,6 +72,24 @@ fn a_signal_ends_a_run_with_its_partial_result() {
     }
 }
 
+/// Scripts must notice a run whose figures say nothing.
+#[test]
+fn a_run_whose_figures_must_not_be_used_says_so_by_its_exit_code() {
+    let bench = Bench::new("read_only");
+    ok(&bench.prony("load tpcb --scale 1"));
+    let mut command = bench.command("run tpcb --clients 2 --duration 1s");
+    command.args(["--url", &bench.url]);
+    command.env("PGOPTIONS", "-c default_transaction_read_only=on");
+    let output = bench.silent(command.output().expect("it starts"));
+    assert_eq!(output.status.code(), Some(7), "{}", said(&output));
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(shown.contains("This figure must not be used"), "{shown}");
+    let run = last(&bench);
+    assert_eq!(run.state, State::Complete);
+    assert_eq!(run.checks[0].id, "nothing-committed");
+    assert_eq!(run.measured.errors[0].code, "25006", "read only");
+}
+
 #[test]
 fn a_killed_run_leaves_what_it_measured() {
     let bench = Bench::new("killed");
@@ -100,6 +123,25 @@ fn a_reader_that_goes_away_is_no_error() {
             "{words}: {said}"
         );
     }
+}
+
+/// Nothing is said of tables that nobody can reach any more.
+#[test]
+fn a_signal_during_the_load_of_a_throw_away_server_leaves_nothing() {
+    let bench = Bench::new("throwaway_load");
+    let words = "run tpcb --embedded --scale 200 --clients 2 --duration 1s";
+    let (child, begun) = under_way(bench.command(words));
+    assert!(begun.starts_with("Started "), "{begun}");
+    signal(&child, "-INT");
+    let output = bench.silent(child.wait_with_output().expect("it ends"));
+    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    let said = said(&output);
+    let left = "left behind: nothing: the throw-away server is removed";
+    assert!(
+        said.contains(left) && !said.contains("tables with"),
+        "{said}"
+    );
+    assert_eq!(said.matches("left behind").count(), 1, "{said}");
 }
 
 /// The throw-away server and its directory are gone when the command has ended.

@@ -1,7 +1,7 @@
 //! What is written for users works: the commands of the README and of the plans, the plans
 //! themselves, the exit codes.
 
-use crate::common::{Bench, ok, said};
+use crate::common::{Bench, ok};
 use std::path::{Path, PathBuf};
 
 /// The top of the sources.
@@ -74,7 +74,6 @@ fn obey(bench: &Bench, line: &str) -> String {
     let mut command = bench.command("");
     let output = command.args(&words).current_dir(root()).output();
     let output = bench.silent(output.expect("it starts"));
-    assert!(output.status.success(), "{line}: {}", said(&output));
     ok(&output)
 }
 
@@ -127,7 +126,7 @@ fn the_readme_says_what_the_help_says() {
         .lines()
         .filter(|line| !line.trim().is_empty())
         .collect();
-    assert!(codes.len() >= 8, "{codes:?}");
+    assert!(codes.len() >= 9, "{codes:?}");
     let rows: Vec<String> = readme
         .lines()
         .skip_while(|line| !line.starts_with("| exit code |"))

@@ -14,6 +14,7 @@
 
 use super::catalog::{self, Found};
 use super::schema::Table;
+use crate::words::grouped;
 use crate::{CheckReport, Error, Finding, State, sql};
 use prony_server::Control;
 
@@ -155,28 +156,32 @@ fn rows(read: &Contents, scale: Option<u32>) -> Option<Finding> {
     let key = read.table.key().unwrap_or_default();
     if read.rows != wanted {
         let text = format!(
-            "{name} has {} rows, and scale {scale} has {wanted}: the load did not come to its end, \
+            "{name} has {} rows, and scale {} has {}: the load did not come to its end, \
              or rows were added or deleted; load again",
-            read.rows
+            grouped(read.rows),
+            grouped(scale),
+            grouped(wanted)
         );
         return Some(finding(State::Wrong, id, text));
     }
     // As many rows as numbers, the ends right, and (see the key's finding) none twice: no gap.
     if read.lowest != Some(1) || read.highest != i64::try_from(wanted).ok() {
         let text = format!(
-            "{name}.{key} runs from {} to {} instead of 1 to {wanted}; load again",
-            read.lowest.unwrap_or(0),
-            read.highest.unwrap_or(0)
+            "{name}.{key} runs from {} to {} instead of 1 to {}; load again",
+            grouped(read.lowest.unwrap_or(0)),
+            grouped(read.highest.unwrap_or(0)),
+            grouped(wanted)
         );
         return Some(finding(State::Wrong, id, text));
     }
     if read.misplaced > 0 {
         let text = format!(
             "{} rows of {name} belong to another branch than their number says; load again",
-            read.misplaced
+            grouped(read.misplaced)
         );
         return Some(finding(State::Wrong, id, text));
     }
+    let (wanted, scale) = (grouped(wanted), grouped(scale));
     let text = format!("{name} has {wanted} rows, {key} 1 to {wanted} (scale {scale})");
     Some(finding(State::Ok, id, text))
 }
@@ -209,7 +214,9 @@ fn balances(found: &[Found], contents: &[Contents]) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let (Some(tellers), Some(branches)) = (sum(Table::Tellers), sum(Table::Branches)) {
         let id = "balances-tellers-branches";
-        findings.push(if tellers == branches {
+        let agree = tellers == branches;
+        let (tellers, branches) = (grouped(tellers), grouped(branches));
+        findings.push(if agree {
             let text = format!("tellers and branches both add up to {branches}");
             finding(State::Ok, id, text)
         } else {
@@ -237,7 +244,10 @@ fn balances(found: &[Found], contents: &[Contents]) -> Vec<Finding> {
 
 fn accounts_history(accounts: i64, history: i64, branches: Option<i64>, emptied: bool) -> Finding {
     let id = "balances-accounts-history";
-    if accounts == history {
+    let like_branches = branches == Some(accounts);
+    let agree = accounts == history;
+    let (accounts, history) = (grouped(accounts), grouped(history));
+    if agree {
         let text = format!("accounts and history both add up to {accounts}");
         return finding(State::Ok, id, text);
     }
@@ -253,7 +263,7 @@ fn accounts_history(accounts: i64, history: i64, branches: Option<i64>, emptied:
          rewritten since it was created (pgbench empties it before each run), so the two cannot \
          be compared"
     );
-    if branches == Some(accounts) {
+    if like_branches {
         let text = format!("{why}; accounts and branches agree, as they do where only tpcb ran");
         return finding(State::Ok, id, text);
     }

@@ -11,8 +11,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub enum Remains {
     /// Nothing was changed; or all of it in a transaction that did not commit.
     Untouched,
-    /// Older tables were dropped; the new ones were in a transaction that did not commit.
-    Dropped,
     /// The commit was sent.
     Committing,
     /// Tables are there with some of their rows.
@@ -25,9 +23,6 @@ impl Remains {
     fn text(self) -> &'static str {
         match self {
             Remains::Untouched => "nothing: the database is as it was before",
-            Remains::Dropped => {
-                "no tables: the old ones were dropped, and of the new ones nothing was kept"
-            }
             Remains::Committing => {
                 "either all tables or none: the server's answer to the commit was lost; \
                  `prony check tpcb` tells"
@@ -71,7 +66,8 @@ fn hint(code: Option<&str>, scale: u32) -> String {
     match code {
         Some("53100") => format!(
             "free space on the server's disk: scale {scale} takes about {tables_mb} MB, and up to \
-             as much again of write-ahead log until the next checkpoint"
+             as much again of write-ahead log until the next checkpoint; older tables keep their \
+             space until the new ones are there, unless `prony clean tpcb` drops them first"
         ),
         Some("42501") => "the role needs CREATE on the schema: connect as its owner, or \
              GRANT CREATE ON SCHEMA public"

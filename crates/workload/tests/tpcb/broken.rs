@@ -104,7 +104,7 @@ fn a_stopped_load_says_what_is_left_and_can_be_repeated() {
     let tpcb = find("tpcb").expect("listed");
     base.load("tpcb", 1, 1).expect("loads");
     for (phase, jobs, left) in [
-        (Phase::Rows, 1, "no tables: the old ones were dropped"),
+        (Phase::Rows, 1, "nothing: the database is as it was"),
         (Phase::Keys, 1, "nothing: the database is as it was"),
         (Phase::Rows, 2, "tables without all their rows or keys"),
         (Phase::Keys, 2, "tables without all their rows or keys"),
@@ -120,6 +120,13 @@ fn a_stopped_load_says_what_is_left_and_can_be_repeated() {
             "{phase:?} {jobs}: {error}"
         );
         let mut control = base.control();
+        if jobs == 1 {
+            // One transaction: the old tables are whole.
+            let report = tpcb.check(&mut control).expect("checks");
+            assert!(report.is_ok() && report.scale == Some(1), "{report:?}");
+            assert!(tpcb.program(&mut control, &base.plan("tpcb", None)).is_ok());
+            continue;
+        }
         let refused = problem(tpcb.program(&mut control, &base.plan("tpcb", None)));
         assert!(refused.contains("hint: prony load tpcb"), "{refused}");
         assert!(!tpcb.check(&mut control).expect("checks").is_ok());
