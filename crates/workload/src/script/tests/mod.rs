@@ -1,0 +1,3 @@
+//! The language against pgbench's own behaviour.
+
+mod expressions;
