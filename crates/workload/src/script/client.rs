@@ -3,15 +3,55 @@
 //! In: commands, results of the server and of the shell. Out: variables, waiting times, command
 //! lines. Must never: wait, or run anything.
 
-use super::ast::{Amount, Results, Shell, ShellWord, Sleep, Target};
+use super::ast::{Amount, CommandKind, Results, Script, Shell, ShellWord, Sleep, Target};
 use super::error::EvalError;
-use super::eval::Evaluator;
+use super::eval::{Evaluator, Place};
 use super::number::leading_int;
 use super::value::Value;
 use super::variables::{VariableId, is_valid_name};
 
 /// Bytes of a shell command, from which on it is too long.
 const SHELL_COMMAND_MAX: usize = 255;
+
+impl Script {
+    /// Decides the condition that begins with the `\if` of this number: the number of the command to
+    /// go on with. The `\elif`s are evaluated as far as they are needed, as numbers of their own.
+    ///
+    /// A command that is no `\if` is passed over. `script` is this script's number in the run.
+    pub fn branch(
+        &self,
+        number: usize,
+        client: &mut Evaluator,
+        script: u32,
+    ) -> Result<usize, EvalError> {
+        let mut at = number;
+        loop {
+            match self.commands.get(at).map(|command| &command.kind) {
+                Some(
+                    CommandKind::If {
+                        condition,
+                        otherwise,
+                    }
+                    | CommandKind::Elif {
+                        condition,
+                        otherwise,
+                        ..
+                    },
+                ) => {
+                    let command = at as u32;
+                    if client
+                        .eval(condition, Place { script, command })?
+                        .is_truth()
+                    {
+                        return Ok(at + 1);
+                    }
+                    at = *otherwise;
+                }
+                _ => return Ok(at + 1),
+            }
+        }
+    }
+}
 
 impl Evaluator {
     /// Gives a command's variable a value; `word` is the command's name for the message.

@@ -254,7 +254,7 @@ fn nested_comment(rest: &[u8]) -> usize {
 fn dollar(rest: &[u8]) -> usize {
     let digits = count(&rest[1..], |c| c.is_ascii_digit());
     if digits > 0 {
-        return 1 + digits;
+        return 1 + digits + word_length(&rest[1 + digits..]);
     }
     let tag = count(&rest[1..], |c| is_word_start(c) || c.is_ascii_digit());
     if rest.get(1 + tag) != Some(&b'$') {
@@ -272,12 +272,16 @@ fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
     text.windows(wanted.len()).position(|part| part == wanted)
 }
 
-/// A variable. Its name is not a word that could open a block.
+/// A variable, or the colons of a cast. A variable's name is not a word that could open a block,
+/// and holds no dollar.
 fn variable(rest: &[u8]) -> usize {
+    if rest.get(1) == Some(&b':') {
+        return 2;
+    }
     1 + count(&rest[1..], |c| is_word_start(c) || c.is_ascii_digit())
 }
 
-/// A number, with the letter that may stick to it: that letter begins no quoted text.
+/// A number, with the word that may stick to it: its last letter begins no quoted text.
 fn number(rest: &[u8]) -> usize {
     let digits = |from: usize| count(rest.get(from..).unwrap_or_default(), |c| c.is_ascii_digit());
     let mut at = digits(0);
@@ -288,11 +292,18 @@ fn number(rest: &[u8]) -> usize {
     if let Some(b'e' | b'E') = rest.get(at) {
         let signed = usize::from(matches!(rest.get(at + 1), Some(b'+' | b'-')));
         if digits(at + 1 + signed) > 0 {
-            return at + 1 + signed + digits(at + 1 + signed);
+            at += 1 + signed + digits(at + 1 + signed);
         }
     }
-    let junk = rest
-        .get(at)
-        .is_some_and(|c| is_word_start(*c) && c.is_ascii());
-    at + usize::from(junk)
+    at + word_length(&rest[at..])
+}
+
+/// Length of a word outside quotes at the start of `rest`; 0 if there is none.
+fn word_length(rest: &[u8]) -> usize {
+    if !rest.first().is_some_and(|c| is_word_start(*c)) {
+        return 0;
+    }
+    count(rest, |c| {
+        is_word_start(c) || c.is_ascii_digit() || c == b'$'
+    })
 }

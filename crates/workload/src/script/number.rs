@@ -97,11 +97,15 @@ impl fmt::Write for Buffer {
     }
 }
 
+/// `text` without what C counts as blank before it.
+pub(super) fn trim_start(text: &str) -> &str {
+    text.trim_start_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c'])
+}
+
 /// The double that C's `strtod` makes of the whole of `text`; none where it stops early or reports
 /// a range error (overflow, or an underflow that loses digits).
 pub(super) fn parse_double(text: &str) -> Option<f64> {
-    let blank = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c');
-    let text = text.trim_start_matches(blank);
+    let text = trim_start(text);
     let (negative, magnitude) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
         b'+' => (false, &text[1..]),
@@ -171,8 +175,7 @@ fn in_range(value: f64, written_nonzero: bool) -> Option<f64> {
 
 /// The number at the start of `text` as C's `atoi` reads it, without its overflow.
 pub(super) fn leading_int(text: &str) -> i64 {
-    let blank = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c');
-    let text = text.trim_start_matches(blank);
+    let text = trim_start(text);
     let (sign, digits) = match text.as_bytes().first() {
         Some(b'-') => (-1, &text[1..]),
         Some(b'+') => (1, &text[1..]),

@@ -4,7 +4,7 @@
 //! allocate while it converts numbers.
 
 use super::error::EvalError;
-use super::number::{Float, parse_double};
+use super::number::{Float, parse_double, trim_start};
 use std::fmt;
 
 /// A value. There are no strings in the language.
@@ -97,7 +97,12 @@ impl Value {
         }
         if let Some(number) = whole_number(text) {
             return number.parse().map(Value::Int).map_err(|_| {
-                EvalError::new(format!("value \"{text}\" is out of range for type bigint"))
+                let problem = if number.ends_with(|c: char| c.is_ascii_digit()) {
+                    format!("value \"{text}\" is out of range for type bigint")
+                } else {
+                    format!("invalid input syntax for type bigint: \"{text}\"")
+                };
+                EvalError::Message(problem)
             });
         }
         parse_double(text).map(Value::Double).ok_or_else(|| {
@@ -118,12 +123,11 @@ impl fmt::Display for Value {
     }
 }
 
-/// The number in `text`, blanks around it dropped, if it is nothing but a sign and digits.
+/// `text` without the blanks before it, if all else is a sign and digits; there may be none.
 fn whole_number(text: &str) -> Option<&str> {
-    let blank = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c');
-    let number = text.trim_matches(blank);
+    let number = trim_start(text);
     let digits = number.strip_prefix(['+', '-']).unwrap_or(number);
-    (!digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit())).then_some(number)
+    digits.bytes().all(|c| c.is_ascii_digit()).then_some(number)
 }
 
 fn double_to_int(value: f64) -> Result<i64, EvalError> {
