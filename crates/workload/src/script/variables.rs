@@ -67,6 +67,11 @@ impl Names {
         self.names.get(id.0 as usize).map_or("", |name| name)
     }
 
+    /// All names, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(|name| &**name)
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.names.len()
