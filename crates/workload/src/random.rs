@@ -84,7 +84,7 @@ impl Random {
         let cut = (-shape).exp();
         let share = 1.0 - self.unit();
         let place = -(cut + (1.0 - cut) * share).ln() / shape;
-        low + (width(low, high) * place) as i64
+        within(low, high, place)
     }
 
     /// A whole number from `low` to `high` after a bell curve cut off at `shape` standard deviations
@@ -100,7 +100,7 @@ impl Random {
             }
         };
         let place = (deviation + shape) / (shape * 2.0);
-        low + (width(low, high) * place) as i64
+        within(low, high, place)
     }
 
     /// A whole number from `low` to `high`: the k-th of them has a weight of k^(-`shape`), by the
@@ -170,6 +170,13 @@ impl RunSeeds {
             sampling: Random::new(self.base.next_u64()),
         }
     }
+}
+
+/// The whole number at `place`, 0 to 1, of the range from `low` to `high`.
+///
+/// In a range of nearly 63 bits the last bits of a double may lead past its end, so the sum wraps.
+fn within(low: i64, high: i64, place: f64) -> i64 {
+    low.wrapping_add((width(low, high) * place) as i64)
 }
 
 /// How many whole numbers there are from `low` to `high`.

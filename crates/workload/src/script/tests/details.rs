@@ -76,6 +76,52 @@ fn errors_were_fatal_before_15() {
 }
 
 #[test]
+fn a_lonely_gset_is_shown_where_it_stands_since_18() {
+    let line = |level| parse("\n\n\\gset\n\n\n", level).unwrap_err();
+    assert!(
+        line(17).contains("x.sql:5: \\gset must follow"),
+        "{}",
+        line(17)
+    );
+    assert!(
+        line(18).contains("x.sql:3: \\gset must follow"),
+        "{}",
+        line(18)
+    );
+}
+
+/// The farthest ends of the ranges: no sum may overflow.
+#[test]
+fn random_numbers_stay_in_range_at_the_ends() {
+    for (low, high) in [
+        ("1", "9223372036854775807"),
+        ("-9223372036854775808", "-2"),
+        ("-9223372036854775808", "-9223372036854775808"),
+    ] {
+        for call in [
+            "random_exponential({}, 0.000001)",
+            "random_gaussian({}, 2)",
+            "random_zipfian({}, 1.1)",
+            "random_zipfian({}, 900)",
+        ] {
+            let call = call.replace("{}", &format!("{low}, {high}"));
+            let (script, names) = parse(&format!("\\set x {call}"), 15).expect("a script");
+            let mut client = Evaluator::new(Arc::new(names), Random::new(1));
+            let CommandKind::Set { value, .. } = &script.commands[0].kind else {
+                panic!("not a set");
+            };
+            for _ in 0..1000 {
+                let Ok(Value::Int(drawn)) = client.eval(value, Place::default()) else {
+                    panic!("{call} is not a number");
+                };
+                assert!(drawn >= low.parse().expect("a number"), "{call}: {drawn}");
+                assert!(drawn <= high.parse().expect("a number"), "{call}: {drawn}");
+            }
+        }
+    }
+}
+
+#[test]
 fn results_belong_to_the_statement_before_them() {
     let (script, _) = parse(
         "select 1 \\gset\nselect 2 \\; select 3 \\ASET p_\nselect 4;",
