@@ -286,8 +286,12 @@ impl<I: Io> Worker<'_, I> {
             count: 0,
         });
         outage.count += 1;
-        // Others find out when they next ask for something.
         if !seat.conn.awaits(Ask::Send) {
+            // A user between transactions gets its connection back meanwhile, as from a pool;
+            // one in a transaction finds out when it next asks for something.
+            if !seat.conn.is_under_way() {
+                self.retry_later(slot);
+            }
             return 0;
         }
         seat.conn.ready(now_ns);

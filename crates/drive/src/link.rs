@@ -99,6 +99,11 @@ impl Link {
         matches!(self.phase, Phase::Up)
     }
 
+    /// Whether nothing is there or under way.
+    pub fn is_down(&self) -> bool {
+        matches!(self.phase, Phase::Down)
+    }
+
     /// Whether an attempt has just begun.
     pub fn is_opening(&self) -> bool {
         matches!(self.phase, Phase::Opening)

@@ -437,10 +437,12 @@ impl<'a, I: Io> Worker<'a, I> {
                         ended += self.resume(slot, timing, reports);
                     }
                 }
-                Due::Retry(_) => {
+                // Else its user asked for it in the meantime.
+                Due::Retry(_) if seat.link.is_down() => {
                     let step = self.begin(slot);
                     ended += self.later_step(slot, step, timing, reports);
                 }
+                Due::Retry(_) => {}
             }
         }
         while let Some(slot) = self.waiting.front().copied() {
