@@ -8,6 +8,7 @@ pub mod error;
 pub mod progress;
 pub mod random;
 pub mod registry;
+pub mod script;
 pub mod tpcb;
 pub mod workload;
 

@@ -1,0 +1,191 @@
+//! Numbers as C reads and writes them.
+//!
+//! In: texts and doubles. Out: doubles and texts, to the last digit those of C's `strtod` and of its
+//! `%.15g` and `%f`. Must never: depend on a locale.
+
+use std::fmt::{self, Write as _};
+
+/// Writes as `%.15g`: 15 significant digits, trailing zeros dropped.
+pub(super) struct Float(pub f64);
+
+/// Significant digits of `%.15g`.
+const DIGITS: usize = 15;
+
+impl fmt::Display for Float {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.0;
+        if !value.is_finite() {
+            return f.write_str(not_finite(value));
+        }
+        // One rounding only, to 15 digits: "d.dddddddddddddde-308" at the longest.
+        let mut buffer = Buffer::default();
+        write!(buffer, "{:.*e}", DIGITS - 1, value.abs())?;
+        let text = buffer.as_str();
+        let (mantissa, exponent) = text.split_once('e').ok_or(fmt::Error)?;
+        let exponent: i32 = exponent.parse().map_err(|_| fmt::Error)?;
+        if value.is_sign_negative() {
+            f.write_char('-')?;
+        }
+        let (first, rest) = mantissa.split_once('.').ok_or(fmt::Error)?;
+        let tail = rest.trim_end_matches('0');
+        if exponent < -4 || exponent >= DIGITS as i32 {
+            f.write_str(first)?;
+            if !tail.is_empty() {
+                write!(f, ".{tail}")?;
+            }
+            let sign = if exponent < 0 { '-' } else { '+' };
+            return write!(f, "e{sign}{:02}", exponent.abs());
+        }
+        if exponent < 0 {
+            f.write_str("0.")?;
+            for _ in 1..-exponent {
+                f.write_char('0')?;
+            }
+            return write!(f, "{first}{tail}");
+        }
+        // From here the exponent is 0 to 14, and `rest` has 14 digits.
+        let (whole, _) = rest.split_at(exponent as usize);
+        write!(f, "{first}{whole}")?;
+        match tail.get(exponent as usize..) {
+            Some(fraction) if !fraction.is_empty() => write!(f, ".{fraction}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// As `%.Nf` writes it, N being `decimals`.
+pub(super) fn fixed(value: f64, decimals: usize) -> String {
+    if value.is_finite() {
+        format!("{value:.decimals$}")
+    } else {
+        not_finite(value).to_owned()
+    }
+}
+
+/// pgbench's own words, the same on all systems; NaN has no sign.
+fn not_finite(value: f64) -> &'static str {
+    if value.is_nan() {
+        "NaN"
+    } else if value > 0.0 {
+        "Infinity"
+    } else {
+        "-Infinity"
+    }
+}
+
+/// Room for one number in scientific notation.
+#[derive(Default)]
+struct Buffer {
+    bytes: [u8; 32],
+    len: usize,
+}
+
+impl Buffer {
+    fn as_str(&self) -> &str {
+        // Only whole strs were copied in.
+        std::str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
+    }
+}
+
+impl fmt::Write for Buffer {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.len + text.len();
+        let room = self.bytes.get_mut(self.len..end).ok_or(fmt::Error)?;
+        room.copy_from_slice(text.as_bytes());
+        self.len = end;
+        Ok(())
+    }
+}
+
+/// `text` without what C counts as blank before it.
+pub(super) fn trim_start(text: &str) -> &str {
+    text.trim_start_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c'])
+}
+
+/// The double that C's `strtod` makes of the whole of `text`; none where it stops early or reports
+/// a range error (overflow, or an underflow that loses digits).
+pub(super) fn parse_double(text: &str) -> Option<f64> {
+    let text = trim_start(text);
+    let (negative, magnitude) = match text.as_bytes().first()? {
+        b'-' => (true, &text[1..]),
+        b'+' => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let lower = magnitude.to_ascii_lowercase();
+    let value = if lower == "inf" || lower == "infinity" {
+        f64::INFINITY
+    } else if is_nan(&lower) {
+        f64::NAN
+    } else if let Some(hex) = lower.strip_prefix("0x") {
+        parse_hex(hex)?
+    } else {
+        parse_decimal(&lower)?
+    };
+    Some(if negative { -value } else { value })
+}
+
+/// `nan`, or `nan(characters)`.
+fn is_nan(lower: &str) -> bool {
+    let Some(rest) = lower.strip_prefix("nan") else {
+        return false;
+    };
+    let inner = rest.strip_prefix('(').and_then(|r| r.strip_suffix(')'));
+    rest.is_empty()
+        || inner.is_some_and(|i| i.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_'))
+}
+
+fn parse_decimal(lower: &str) -> Option<f64> {
+    let mantissa = lower.split('e').next().unwrap_or_default();
+    // Rust takes words too ("infinity"), C's own were seen to before.
+    let plain = mantissa.bytes().all(|c| c.is_ascii_digit() || c == b'.');
+    if !plain || !mantissa.bytes().any(|c| c.is_ascii_digit()) {
+        return None;
+    }
+    let value: f64 = lower.parse().ok()?;
+    in_range(value, mantissa.bytes().any(|c| (b'1'..=b'9').contains(&c)))
+}
+
+/// `hh.hhp±d`, with or without point and exponent.
+fn parse_hex(lower: &str) -> Option<f64> {
+    let (mantissa, exponent) = match lower.split_once('p') {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+        None => (lower, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = || whole.chars().chain(fraction.chars());
+    if digits().next().is_none() || !digits().all(|c| c.is_ascii_hexdigit()) {
+        return None;
+    }
+    let mut value = 0.0_f64;
+    for digit in digits() {
+        value = value * 16.0 + f64::from(digit.to_digit(16)?);
+    }
+    let shift = exponent.checked_sub(4 * i32::try_from(fraction.len()).ok()?)?;
+    // In two steps: 2^-1074 is a double, 2^-1100 is none though its product may be.
+    let half = shift / 2;
+    let scaled = value * 2.0_f64.powi(half) * 2.0_f64.powi(shift - half);
+    in_range(scaled, value != 0.0)
+}
+
+/// The value, unless C would report `ERANGE` for it.
+fn in_range(value: f64, written_nonzero: bool) -> Option<f64> {
+    let underflow = written_nonzero && value.abs() < f64::MIN_POSITIVE;
+    (value.is_finite() && !underflow).then_some(value)
+}
+
+/// The number at the start of `text` as C's `atoi` reads it, without its overflow.
+pub(super) fn leading_int(text: &str) -> i64 {
+    let text = trim_start(text);
+    let (sign, digits) = match text.as_bytes().first() {
+        Some(b'-') => (-1, &text[1..]),
+        Some(b'+') => (1, &text[1..]),
+        _ => (1, text),
+    };
+    let magnitude = digits
+        .bytes()
+        .take_while(u8::is_ascii_digit)
+        .fold(0_i64, |sum, c| {
+            sum.saturating_mul(10).saturating_add(i64::from(c - b'0'))
+        });
+    sign * magnitude
+}

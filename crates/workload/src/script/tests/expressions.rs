@@ -1,0 +1,105 @@
+//! Expressions against what pgbench 15.18 made of them.
+//!
+//! `expressions.txt` holds an expression on each line, and below it, behind a tab each, the lines
+//! that pgbench wrote on its standard error for `\set x debug(EXPRESSION)` in the file x.sql, with
+//! `--random-seed=42` and `DEFINED`. Lines about the seed and the end of the client are left out, and
+//! so is abs() of a boolean, for which pgbench shows memory that nothing was written to.
+
+use crate::random::Random;
+use crate::script::{Command, CommandKind, Evaluator, Names, Place, Script};
+use std::sync::Arc;
+
+const RECORDED: &str = include_str!("expressions.txt");
+
+/// What was defined by `-D` for the recording.
+const DEFINED: [(&str, &str); 18] = [
+    ("foo", "-10.1"),
+    ("bla", "false"),
+    ("i", "+3"),
+    ("n", "null"),
+    ("t", "t"),
+    ("f", "of"),
+    ("d", "1.0"),
+    ("bad", "trueXXX"),
+    ("sp", " 42 "),
+    ("hex", "0x1.8p1"),
+    ("inf", "-Infinity"),
+    ("nan", "NaN"),
+    ("big", "9223372036854775808"),
+    ("huge", "1e999"),
+    ("tiny", "1e-320"),
+    ("yes", "Y"),
+    ("o", "o"),
+    ("on", "ON"),
+];
+
+/// The automatic variables of a run with seed 42 and one client.
+pub(super) const SEEDED: [(&str, &str); 4] = [
+    ("scale", "1"),
+    ("client_id", "0"),
+    ("random_seed", "42"),
+    ("default_seed", "4306334408478191133"),
+];
+
+/// The only client of a run with seed 42.
+fn client(names: Names) -> Evaluator {
+    let mut client = Evaluator::new(Arc::new(names), Random::of_client(42, 0));
+    for (name, text) in SEEDED.into_iter().chain(DEFINED) {
+        client
+            .define("option", name, text, 15)
+            .expect("a valid name");
+    }
+    client
+}
+
+/// What goes to standard error for `\set x debug(expression)`.
+fn outcome(expression: &str) -> String {
+    let mut names = Names::new();
+    let text = format!("\\set x debug({expression})\n");
+    let script = match Script::parse(&mut names, "x.sql", &text, 15) {
+        Ok(script) => script,
+        Err(error) => return error.as_pgbench("pgbench", 15),
+    };
+    let mut client = client(names);
+    let Command {
+        kind: CommandKind::Set { value, .. },
+        ..
+    } = &script.commands[0]
+    else {
+        panic!("\\set is not \\set");
+    };
+    let result = client.eval(value, Place::default());
+    let mut out = client.take_debug().unwrap_or_default();
+    if let Err(error) = result
+        && !error.to_string().is_empty()
+    {
+        out.push_str(&format!("pgbench: error: {error}\n"));
+    }
+    out
+}
+
+#[test]
+fn expressions_do_what_they_do_in_pgbench() {
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    let mut lines = RECORDED.lines().peekable();
+    while let Some(expression) = lines.next() {
+        let mut expected = String::new();
+        while let Some(line) = lines.next_if(|line| line.starts_with('\t')) {
+            expected.push_str(&line[1..]);
+            expected.push('\n');
+        }
+        count += 1;
+        let got = outcome(expression);
+        if got != expected {
+            wrong.push(format!("{expression}\n expected: {expected} got: {got}"));
+        }
+    }
+    assert!(count > 800, "{count} expressions only");
+    assert!(
+        wrong.is_empty(),
+        "{} of {count}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
