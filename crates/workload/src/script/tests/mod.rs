@@ -1,5 +1,6 @@
 //! The language against pgbench's own behaviour.
 
 mod expressions;
+mod running;
 mod scripts;
 mod values;
