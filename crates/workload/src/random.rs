@@ -66,6 +66,11 @@ impl Random {
         }
     }
 
+    /// How long to the next event of a Poisson process, in the unit of `mean`, rounded.
+    pub fn poisson_gap(&mut self, mean: f64) -> i64 {
+        (-(1.0 - self.unit()).ln() * mean + 0.5) as i64
+    }
+
     /// A number from 0 (included) to 1 (not included): the top 52 bits of one draw.
     pub fn unit(&mut self) -> f64 {
         // Exact: 52 bits fit the mantissa, and the divisor is a power of two.
@@ -79,7 +84,7 @@ impl Random {
         let cut = (-shape).exp();
         let share = 1.0 - self.unit();
         let place = -(cut + (1.0 - cut) * share).ln() / shape;
-        low + (width(low, high) * place) as i64
+        within(low, high, place)
     }
 
     /// A whole number from `low` to `high` after a bell curve cut off at `shape` standard deviations
@@ -95,7 +100,7 @@ impl Random {
             }
         };
         let place = (deviation + shape) / (shape * 2.0);
-        low + (width(low, high) * place) as i64
+        within(low, high, place)
     }
 
     /// A whole number from `low` to `high`: the k-th of them has a weight of k^(-`shape`), by the
@@ -118,6 +123,60 @@ impl Random {
             }
         }
     }
+}
+
+/// What a run's seed gives, in the order in which pgbench takes it: a generator for each client, the
+/// default seed of hashes (unless it was given), then the generators of each thread.
+#[derive(Clone, Debug)]
+pub struct RunSeeds {
+    base: Random,
+}
+
+/// The generators of one of pgbench's threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadRandom {
+    /// Which script comes next; one draw a transaction where there are several scripts.
+    pub choice: Random,
+    /// When the next transaction begins, if the rate is limited.
+    pub throttle: Random,
+    /// Which transactions are logged, if not all are.
+    pub sampling: Random,
+}
+
+impl RunSeeds {
+    /// Starts from the run's seed.
+    pub fn new(run_seed: u64) -> Self {
+        RunSeeds {
+            base: Random::new(run_seed),
+        }
+    }
+
+    /// The generator of the next client.
+    pub fn client(&mut self) -> Random {
+        Random::new(self.base.next_u64())
+    }
+
+    /// The run's `default_seed`, after all clients and before all threads; not to be called where
+    /// it is defined otherwise.
+    pub fn default_seed(&mut self) -> i64 {
+        self.base.next_u64() as i64
+    }
+
+    /// The generators of the next thread.
+    pub fn thread(&mut self) -> ThreadRandom {
+        ThreadRandom {
+            choice: Random::new(self.base.next_u64()),
+            throttle: Random::new(self.base.next_u64()),
+            sampling: Random::new(self.base.next_u64()),
+        }
+    }
+}
+
+/// The whole number at `place`, 0 to 1, of the range from `low` to `high`.
+///
+/// In a range of nearly 63 bits the last bits of a double may lead past its end, so the sum wraps.
+fn within(low: i64, high: i64, place: f64) -> i64 {
+    low.wrapping_add((width(low, high) * place) as i64)
 }
 
 /// How many whole numbers there are from `low` to `high`.
@@ -149,14 +208,14 @@ mod tests {
     #[test]
     fn the_order_of_seeding_is_that_of_pgbench() {
         for (clients, default_seed) in [
-            (1, 4_306_334_408_478_191_133_u64),
-            (2, 4_482_733_528_210_176_216_u64),
+            (1, 4_306_334_408_478_191_133),
+            (2, 4_482_733_528_210_176_216),
         ] {
-            let mut base = Random::new(42);
-            for _ in 0..clients {
-                base.next_u64();
+            let mut seeds = RunSeeds::new(42);
+            for client in 0..clients {
+                assert_eq!(seeds.client(), Random::of_client(42, client));
             }
-            assert_eq!(base.next_u64(), default_seed);
+            assert_eq!(seeds.default_seed(), default_seed);
         }
     }
 

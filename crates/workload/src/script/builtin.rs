@@ -68,19 +68,17 @@ impl Builtin {
 
 /// The builtin script whose name starts so; exactly one must.
 pub fn builtin(start: &str) -> Result<&'static Builtin, ScriptError> {
-    let mut fitting = BUILTINS
-        .iter()
-        .filter(|builtin| builtin.name.starts_with(start));
-    match (fitting.next(), fitting.next()) {
-        (Some(only), None) => Ok(only),
-        (found, _) => {
-            let fault = match found {
-                None => "no builtin script found",
-                Some(_) => "ambiguous builtin name: 2 builtin scripts found",
-            };
-            Err(ScriptError::Builtin {
-                problem: format!("{fault} for name \"{start}\""),
-            })
+    let fitting = || {
+        BUILTINS
+            .iter()
+            .filter(|builtin| builtin.name.starts_with(start))
+    };
+    let problem = match (fitting().count(), fitting().next()) {
+        (1, Some(only)) => return Ok(only),
+        (0, _) => format!("no builtin script found for name \"{start}\""),
+        (count, _) => {
+            format!("ambiguous builtin name: {count} builtin scripts found for prefix \"{start}\"")
         }
-    }
+    };
+    Err(ScriptError::Builtin { problem })
 }

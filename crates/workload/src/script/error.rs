@@ -97,8 +97,9 @@ impl ScriptError {
             out.push_str(text);
             out.push('\n');
             if let Some(column) = error.column {
-                let width = column + 1;
-                out.push_str(&format!("{:>width$} error found here\n", '^'));
+                // Not by a width in the format, which has a limit that a long line can pass.
+                out.push_str(&" ".repeat(column));
+                out.push_str("^ error found here\n");
             }
         }
         out

@@ -201,8 +201,7 @@ fn shaped(
         let given = fixed(shape, 6);
         Err(EvalError::new(format!("{what} (not {given})")))
     };
-    // The comparisons are written so that NaN passes, as it does in pgbench, except where it would
-    // be rejected for ever.
+    // NaN is refused where pgbench lets it pass and then draws for ever or converts it to a number.
     match function {
         Function::RandomGaussian if shape < 2.0 || shape.is_nan() => {
             wrong("gaussian parameter must be at least 2.000000")

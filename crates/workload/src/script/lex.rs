@@ -291,8 +291,12 @@ fn number(rest: &[u8]) -> usize {
     }
     if let Some(b'e' | b'E') = rest.get(at) {
         let signed = usize::from(matches!(rest.get(at + 1), Some(b'+' | b'-')));
-        if digits(at + 1 + signed) > 0 {
-            at += 1 + signed + digits(at + 1 + signed);
+        let exponent = digits(at + 1 + signed);
+        if exponent > 0 {
+            at += 1 + signed + exponent;
+        } else if signed > 0 {
+            // Half a number, but its minus does not begin a comment.
+            return at + 2;
         }
     }
     at + word_length(&rest[at..])

@@ -33,6 +33,7 @@
 
 mod ast;
 mod builtin;
+mod choice;
 mod client;
 mod error;
 mod eval;
@@ -56,6 +57,7 @@ mod tests;
 
 pub use ast::{Command, CommandKind, Results, Script, Shell, Sleep, SqlCommand, Target};
 pub use builtin::{BUILTINS, Builtin, builtin};
+pub use choice::Choice;
 pub use error::{EvalError, ScriptError, SyntaxError};
 pub use eval::{Evaluator, Place};
 pub use expr::{DEPTH_MAX, Expr};

@@ -134,8 +134,6 @@ fn read(source: &mut Source<'_>, names: &mut Names) -> Result<Vec<Command>, Scri
     let mut commands: Vec<Command> = Vec::new();
     let mut lexer = SqlLexer::default();
     let mut lines = Lines { offset: 0, line: 1 };
-    // pgbench names the line up to which it had read before the statement; at the very start that
-    // is the whole script.
     let mut read_before = source.text.len();
     loop {
         let (cut, ended) = lexer.statement(source);
@@ -147,7 +145,11 @@ fn read(source: &mut Source<'_>, names: &mut Names) -> Result<Vec<Command>, Scri
                 Some(Meta::Command(command)) => commands.push(command),
                 Some(Meta::Results { all, prefix }) => {
                     let results = Results { all, prefix };
-                    attach(commands.last_mut(), results, source, read_before)?;
+                    let line = match source.level {
+                        ..18 => line_before(source, read_before),
+                        _ => line,
+                    };
+                    attach(commands.last_mut(), results, source, line)?;
                 }
                 None => {}
             }
@@ -159,12 +161,21 @@ fn read(source: &mut Source<'_>, names: &mut Names) -> Result<Vec<Command>, Scri
     }
 }
 
+/// The line that pgbench names, until version 17, for a `\gset` without statement: the one up to
+/// which it had read before that statement should have come. At the very start, nothing having been
+/// read, it counts the whole script but its last byte.
+fn line_before(source: &Source<'_>, read_before: usize) -> usize {
+    let counted = read_before.min(source.text.len().saturating_sub(1));
+    let passed = &source.text.as_bytes()[..counted];
+    1 + passed.iter().filter(|c| **c == b'\n').count()
+}
+
 /// Gives a statement what is to become of its results.
 fn attach(
     command: Option<&mut Command>,
     results: Results,
     source: &Source<'_>,
-    read_before: usize,
+    line: usize,
 ) -> Result<(), ScriptError> {
     let detail = match command {
         Some(command) => match &mut command.kind {
@@ -177,11 +188,9 @@ fn attach(
         },
         None => None,
     };
-    let counted = read_before.min(source.text.len().saturating_sub(1));
-    let passed = &source.text.as_bytes()[..counted];
     Err(ScriptError::Syntax(Box::new(SyntaxError {
         script: source.name.to_owned(),
-        line: 1 + passed.iter().filter(|c| **c == b'\n').count(),
+        line,
         message: "\\gset must follow an SQL command".to_owned(),
         detail,
         ..SyntaxError::default()

@@ -6,7 +6,7 @@
 use super::error::EvalError;
 use super::value::Value;
 use std::collections::HashMap;
-use std::io::Write as _;
+use std::fmt::Write as _;
 
 /// A variable: its place in each client's `Variables`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,6 +65,11 @@ impl Names {
     /// The name of a variable.
     pub fn name(&self, id: VariableId) -> &str {
         self.names.get(id.0 as usize).map_or("", |name| name)
+    }
+
+    /// All names, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(|name| &**name)
     }
 
     /// How many there are.
@@ -224,12 +229,11 @@ fn undefined(name: &str) -> EvalError {
 }
 
 fn append_value(value: Value, out: &mut String) {
-    // Room for the longest: -9223372036854775808 and -1.23456789012345e-308.
-    let mut room = [0_u8; 40];
-    let mut rest = &mut room[..];
-    let written = write!(rest, "{value}").map(|()| 40 - rest.len());
-    let text = written
-        .ok()
-        .and_then(|len| std::str::from_utf8(&room[..len]).ok());
-    out.push_str(text.unwrap_or_default());
+    // Most values are whole numbers: without the machinery of formatting.
+    if let Value::Int(number) = value {
+        out.push_str(itoa::Buffer::new().format(number));
+        return;
+    }
+    // Writing to a String cannot fail.
+    let _ = write!(out, "{value}");
 }

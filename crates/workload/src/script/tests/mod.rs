@@ -1,5 +1,8 @@
-//! The language against pgbench's own behaviour.
+//! The language against pgbench's own behaviour, and against any text at all.
 
+mod any_input;
+mod choice;
+mod details;
 mod expressions;
 mod running;
 mod scripts;

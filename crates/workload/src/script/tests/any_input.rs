@@ -1,0 +1,245 @@
+//! Scripts that nobody would write: reading and running them ends, one way or the other.
+
+use super::scripts::{escape, unescape};
+use crate::random::Random;
+use crate::script::{CommandKind, DEPTH_MAX, Evaluator, Names, Place, Script};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+/// Reads a script and does every command once, conditions or not, each with undefined variables first.
+fn survive(text: &str, level: u32) {
+    let mut names = Names::new();
+    let script = match Script::parse(&mut names, "any.sql", text, level) {
+        Ok(script) => script,
+        Err(error) => {
+            assert!(!error.as_pgbench("pgbench", level).is_empty());
+            return;
+        }
+    };
+    let mut client = Evaluator::new(Arc::new(names), Random::new(1));
+    let lines = text.matches('\n').count() + 1;
+    for defined in [false, true] {
+        if defined {
+            for name in client.names().iter().map(str::to_owned).collect::<Vec<_>>() {
+                // A name that an expression may use, but no command can set, stays undefined.
+                let _ = client.define("option", &name, "-7", level);
+            }
+        }
+        for (number, command) in script.commands.iter().enumerate() {
+            run(&script, number, &mut client);
+            assert!(command.line >= 1 && command.line <= lines);
+        }
+    }
+}
+
+fn run(script: &Script, number: usize, client: &mut Evaluator) {
+    let mut out = String::new();
+    let command = &script.commands[number];
+    // Errors are as good as values here; what counts is that there is one of them.
+    match &command.kind {
+        CommandKind::Sql(sql) => {
+            sql.substitute(&client.variables, &mut out);
+            let numbers = sql.numbered.matches('$').count();
+            assert!(numbers >= sql.parameters().len());
+        }
+        CommandKind::Set { target, value } => {
+            if let Ok(value) = client.eval(value, Place::default()) {
+                let _ = client.assign(target, command.word(), value);
+            }
+        }
+        CommandKind::If { otherwise, .. } => {
+            assert!(*otherwise > number && *otherwise < script.commands.len());
+            let _ = script.branch(number, client, 0);
+        }
+        CommandKind::Elif { otherwise, end, .. } => {
+            assert!(*otherwise > number && otherwise <= end && *end < script.commands.len());
+        }
+        CommandKind::Else { end } => {
+            assert_eq!(script.commands[*end].kind, CommandKind::EndIf);
+        }
+        CommandKind::Sleep(sleep) => {
+            let _ = client.sleep_us(sleep, command.word());
+        }
+        CommandKind::Shell(shell) | CommandKind::SetShell { command: shell, .. } => {
+            let _ = client.shell_line(shell, &mut out);
+        }
+        _ => {}
+    }
+    client.take_debug();
+}
+
+/// Pieces of the language.
+const PIECES: [&str; 84] = [
+    "'",
+    "\"",
+    "$$",
+    "$a$",
+    "(",
+    ")",
+    ";",
+    "\\;",
+    "\\:",
+    ":a",
+    ":b",
+    "::",
+    "--",
+    "/*",
+    "*/",
+    "\n",
+    "\n",
+    " ",
+    " ",
+    "E'",
+    "\\",
+    "select",
+    "1",
+    "begin",
+    "end",
+    "create function f()",
+    "case",
+    "\\set a ",
+    "\\set b ",
+    "\\if ",
+    "\\elif ",
+    "\\else\n",
+    "\\endif\n",
+    "\\sleep ",
+    "\\shell ",
+    "\\setshell a ",
+    "\\gset ",
+    "\\aset ",
+    "\\startpipeline\n",
+    "\\syncpipeline\n",
+    "\\endpipeline\n",
+    "U&'",
+    "\r\n",
+    "é",
+    "1e",
+    "$1",
+    "-",
+    "+",
+    "*",
+    "/",
+    "%",
+    "<",
+    ">=",
+    "<>",
+    "=",
+    "|",
+    "#",
+    "&",
+    "<<",
+    "~",
+    "not ",
+    "and ",
+    "or ",
+    "is ",
+    "null ",
+    "true ",
+    "isnull ",
+    "when ",
+    "then ",
+    "else ",
+    "random(",
+    "debug(",
+    "least(",
+    "permute(",
+    "hash(",
+    "pow(",
+    ", ",
+    "9223372036854775808",
+    "9223372036854775807",
+    "1.5",
+    "1e308",
+    "\\\n",
+    "\0",
+    "0x1",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text(text in any::<String>(), level in 13_u32..=19) {
+        survive(&text, level);
+    }
+
+    #[test]
+    fn any_line_behind_set(text in "\\\\(set a|if|elif) [ -~\n\\\\é:(]{0,60}", level in 13_u32..=19) {
+        survive(&text, level);
+    }
+
+    #[test]
+    fn any_pieces(pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..40), level in 13_u32..=19) {
+        survive(&pieces.concat(), level);
+    }
+
+    /// A script of the recording with one piece taken out, doubled, or put elsewhere.
+    #[test]
+    fn any_mutation(pick in any::<prop::sample::Index>(), from in any::<prop::sample::Index>(),
+                    to in any::<prop::sample::Index>(), at in any::<prop::sample::Index>()) {
+        let recorded: Vec<&str> = include_str!("scripts.txt").lines().filter_map(|l| l.strip_prefix("# ")).collect();
+        let chars: Vec<char> = unescape(recorded[pick.index(recorded.len())]).chars().collect();
+        prop_assume!(!chars.is_empty());
+        let (a, b) = (from.index(chars.len()), to.index(chars.len()));
+        let part = &chars[a.min(b)..=a.max(b)];
+        let without: String = chars[..a.min(b)].iter().chain(&chars[a.max(b) + 1..]).collect();
+        survive(&without, 15);
+        let place = at.index(chars.len());
+        let doubled: String = chars[..place].iter().chain(part).chain(&chars[place..]).collect();
+        survive(&doubled, 15);
+        prop_assert_eq!(unescape(&escape(&doubled)), doubled);
+    }
+}
+
+/// A script that goes into itself `depth` times.
+fn nested(depth: usize, open: &str, close: &str) -> String {
+    format!("\\set x {}1{}\n", open.repeat(depth), close.repeat(depth))
+}
+
+const NESTINGS: [(&str, &str); 7] = [
+    ("(", ")"),
+    ("-", ""),
+    ("~", ""),
+    ("not ", ""),
+    ("abs(", ")"),
+    ("case when ", " then 1 end"),
+    ("case when 1 then ", " end"),
+];
+
+#[test]
+fn depth_has_an_end() {
+    let read = |text: &str| Script::parse(&mut Names::new(), "deep.sql", text, 15).map(|_| ());
+    for (open, close) in NESTINGS {
+        assert_eq!(read(&nested(DEPTH_MAX - 1, open, close)), Ok(()), "{open}");
+        for depth in [DEPTH_MAX, 100_000] {
+            let error = read(&nested(depth, open, close)).expect_err(open);
+            let message = error.to_string();
+            assert!(
+                message.contains("nested too deeply (maximum is 500 levels)"),
+                "{message}"
+            );
+        }
+        survive(&nested(DEPTH_MAX - 1, open, close), 15);
+    }
+}
+
+/// What is long but not deep may be as long as it likes.
+#[test]
+fn length_has_no_end() {
+    let sum = format!("\\set x {}1\n", "1 + ".repeat(100_000));
+    let greater = format!("\\set x {}1{}\n", "(".repeat(400), " > 2)".repeat(400));
+    let or = format!("\\set x {}true\n", "false or ".repeat(100_000));
+    let conditions = format!(
+        "{}{}",
+        "\\if 1\n".repeat(20_000),
+        "\\endif\n".repeat(20_000)
+    );
+    let elifs = format!("\\if 0\n{}\\endif\n", "\\elif 0\n".repeat(20_000));
+    let comments = format!("{}1{}", "/*".repeat(50_000), "*/".repeat(50_000));
+    let wrong = format!("\\set x {}\n", ";".repeat(100_000));
+    let lines = "select 1;\n".repeat(50_000);
+    for text in [sum, greater, or, elifs, conditions, comments, wrong, lines] {
+        survive(&text, 15);
+    }
+}

@@ -1,0 +1,95 @@
+//! Which script comes next, against what pgbench 15.18 chose.
+
+use crate::random::{Random, RunSeeds};
+use crate::script::{Choice, Names, Script, builtin};
+
+fn scripts(weights: &[u32]) -> Vec<Script> {
+    let mut names = Names::new();
+    let one = |weight: &u32| {
+        let mut script = Script::parse(&mut names, "a.sql", "select 1;", 15).expect("a script");
+        script.weight = *weight;
+        script
+    };
+    weights.iter().map(one).collect()
+}
+
+fn picks(choice: &Choice, mut random: Random, count: usize) -> String {
+    (0..count)
+        .map(|_| choice.pick(&mut random).to_string())
+        .collect()
+}
+
+/// `--random-seed=42 -f 0.sql@3 -f 1.sql@1 -f 2.sql@2`.
+#[test]
+fn scripts_come_in_the_order_of_pgbench() {
+    let choice = Choice::new(&scripts(&[3, 1, 2])).expect("weights");
+    // -c 1
+    let mut seeds = RunSeeds::new(42);
+    seeds.client();
+    seeds.default_seed();
+    let drawn = picks(&choice, seeds.thread().choice, 24);
+    assert_eq!(drawn, "022200102002102012202122");
+    // -c 1 -D default_seed=7
+    let mut seeds = RunSeeds::new(42);
+    seeds.client();
+    let drawn = picks(&choice, seeds.thread().choice, 24);
+    assert_eq!(drawn, "220000021122200200002002");
+    // -c 2 -j 2
+    let mut seeds = RunSeeds::new(42);
+    seeds.client();
+    seeds.client();
+    seeds.default_seed();
+    for expected in ["110022120002", "020102220020"] {
+        assert_eq!(picks(&choice, seeds.thread().choice, 12), expected);
+    }
+}
+
+#[test]
+fn a_script_without_weight_is_never_chosen() {
+    assert_eq!(Choice::new(&scripts(&[0, 0])), None);
+    let choice = Choice::new(&scripts(&[0, 1, 0, 1])).expect("weights");
+    let drawn = picks(&choice, Random::new(1), 200);
+    assert!(drawn.chars().all(|c| c == '1' || c == '3'), "{drawn}");
+}
+
+#[test]
+fn one_script_needs_no_random_number() {
+    let choice = Choice::new(&scripts(&[5])).expect("a weight");
+    let mut random = Random::new(1);
+    assert_eq!(choice.pick(&mut random), 0);
+    assert_eq!(random, Random::new(1));
+}
+
+#[test]
+fn a_builtin_is_found_by_the_start_of_its_name() {
+    let mut names = Names::new();
+    for (start, name, statements) in [
+        ("t", "tpcb-like", 7),
+        ("si", "simple-update", 5),
+        ("se", "select-only", 1),
+    ] {
+        let found = builtin(start).expect("one builtin");
+        assert_eq!(found.name, name);
+        let script = found.parse(&mut names, 15).expect("a script");
+        assert_eq!(script.statements().count(), statements);
+        assert_eq!(script.name, found.description);
+    }
+    for (start, problem) in [
+        (
+            "s",
+            "ambiguous builtin name: 2 builtin scripts found for prefix \"s\"",
+        ),
+        (
+            "",
+            "ambiguous builtin name: 3 builtin scripts found for prefix \"\"",
+        ),
+        ("x", "no builtin script found for name \"x\""),
+        (
+            "select-only ",
+            "no builtin script found for name \"select-only \"",
+        ),
+    ] {
+        let error = builtin(start).expect_err("no builtin");
+        assert_eq!(error.to_string(), problem);
+    }
+}

@@ -1,0 +1,290 @@
+//! What recordings of one version do not show.
+
+use super::scripts::escape;
+use crate::random::Random;
+use crate::script::{CommandKind, EvalError, Evaluator, Names, Place, Script, Value, Variables};
+use std::sync::Arc;
+
+fn parse(text: &str, level: u32) -> Result<(Script, Names), String> {
+    let mut names = Names::new();
+    match Script::parse(&mut names, "x.sql", text, level) {
+        Ok(script) => Ok((script, names)),
+        Err(error) => Err(error.as_pgbench("pgbench", level)),
+    }
+}
+
+/// The statements in simple mode, nothing being defined but `a`.
+fn sent(text: &str, level: u32) -> Vec<String> {
+    let (script, names) = parse(text, level).expect("a script");
+    let mut variables = Variables::new(&names);
+    if let Some(a) = names.find("a") {
+        variables.set(a, Value::Int(5));
+    }
+    let mut all = Vec::new();
+    for sql in script.statements() {
+        let mut out = String::new();
+        sql.substitute(&variables, &mut out);
+        all.push(escape(&out));
+    }
+    all
+}
+
+#[test]
+fn the_language_grew_with_the_versions() {
+    for (text, since) in [
+        ("\\startpipeline\n\\endpipeline", 14),
+        ("\\startpipeline\n\\syncpipeline\n\\endpipeline", 17),
+        ("\\set x permute(1, 2)", 14),
+        ("select 1 \\aset", 13),
+    ] {
+        for level in 13..=19 {
+            assert_eq!(
+                parse(text, level).is_ok(),
+                level >= since,
+                "{text} at {level}"
+            );
+        }
+    }
+    // A digit may begin a name no more, comments are sent, the vertical tab is a blank.
+    let variables = |level| {
+        parse("select :1a", level)
+            .expect("a script")
+            .0
+            .statements()
+            .map(|s| s.parameters().len())
+            .sum::<usize>()
+    };
+    assert_eq!((variables(13), variables(14)), (1, 0));
+    assert_eq!(sent("select -- c\n1", 14), ["select \\n1"]);
+    assert_eq!(sent("select -- c\n1", 15), ["select -- c\\n1"]);
+    assert_eq!(sent("\x0b\nselect 1", 16), ["select 1"]);
+}
+
+#[test]
+fn errors_were_fatal_before_15() {
+    let text = "\n\\set x 1 +\n";
+    let expected =
+        "x.sql:2: syntax error in command \"set\"\n\\set x 1 +\n          ^ error found here\n";
+    assert_eq!(
+        parse(text, 15).unwrap_err(),
+        format!("pgbench: error: {expected}")
+    );
+    assert_eq!(
+        parse(text, 14).unwrap_err(),
+        format!("pgbench: fatal: {expected}")
+    );
+}
+
+#[test]
+fn a_lonely_gset_is_shown_where_it_stands_since_18() {
+    let line = |level| parse("\n\n\\gset\n\n\n", level).unwrap_err();
+    assert!(
+        line(17).contains("x.sql:5: \\gset must follow"),
+        "{}",
+        line(17)
+    );
+    assert!(
+        line(18).contains("x.sql:3: \\gset must follow"),
+        "{}",
+        line(18)
+    );
+}
+
+/// The farthest ends of the ranges: no sum may overflow.
+#[test]
+fn random_numbers_stay_in_range_at_the_ends() {
+    for (low, high) in [
+        ("1", "9223372036854775807"),
+        ("-9223372036854775808", "-2"),
+        ("-9223372036854775808", "-9223372036854775808"),
+    ] {
+        for call in [
+            "random_exponential({}, 0.000001)",
+            "random_gaussian({}, 2)",
+            "random_zipfian({}, 1.1)",
+            "random_zipfian({}, 900)",
+        ] {
+            let call = call.replace("{}", &format!("{low}, {high}"));
+            let (script, names) = parse(&format!("\\set x {call}"), 15).expect("a script");
+            let mut client = Evaluator::new(Arc::new(names), Random::new(1));
+            let CommandKind::Set { value, .. } = &script.commands[0].kind else {
+                panic!("not a set");
+            };
+            for _ in 0..1000 {
+                let Ok(Value::Int(drawn)) = client.eval(value, Place::default()) else {
+                    panic!("{call} is not a number");
+                };
+                assert!(drawn >= low.parse().expect("a number"), "{call}: {drawn}");
+                assert!(drawn <= high.parse().expect("a number"), "{call}: {drawn}");
+            }
+        }
+    }
+}
+
+#[test]
+fn results_belong_to_the_statement_before_them() {
+    let (script, _) = parse(
+        "select 1 \\gset\nselect 2 \\; select 3 \\ASET p_\nselect 4;",
+        15,
+    )
+    .expect("a script");
+    let results: Vec<_> = script
+        .statements()
+        .map(|sql| sql.results.as_ref().map(|r| (r.word(), r.prefix.as_str())))
+        .collect();
+    assert_eq!(results, [Some(("gset", "")), Some(("aset", "p_")), None]);
+}
+
+#[test]
+fn columns_become_variables_by_their_names() {
+    let (script, names) = parse("select 1 as a \\gset p_\nselect :p_a;", 15).expect("a script");
+    let results = script
+        .statements()
+        .next()
+        .and_then(|sql| sql.results.clone())
+        .expect("results");
+    let client = Evaluator::new(Arc::new(names), Random::new(1));
+    assert_eq!(
+        client.column(&results, "a", 15),
+        Ok(client.names().find("p_a"))
+    );
+    assert_eq!(client.column(&results, "unused", 15), Ok(None));
+    let wrong = client.column(&results, "?column?", 15).unwrap_err();
+    assert_eq!(
+        wrong.to_string(),
+        "gset: invalid variable name: \"p_?column?\""
+    );
+}
+
+#[test]
+fn lines_and_first_lines_are_those_of_the_commands() {
+    let text =
+        "-- c\n\nselect 1,\n 2;\n  \\set x 1 \\\n + 2\n\nselect 3 \\sleep 0 ms\n\\if 1\n\\endif\n";
+    let (script, _) = parse(text, 15).expect("a script");
+    let found: Vec<_> = script
+        .commands
+        .iter()
+        .map(|command| (command.line, command.first_line.as_str(), command.word()))
+        .collect();
+    let expected = [
+        (3, "select 1,", "SQL"),
+        (5, "\\set x 1 \\\n + 2", "set"),
+        (8, "select 3 ", "SQL"),
+        (8, "\\sleep 0 ms", "sleep"),
+        (9, "\\if 1", "if"),
+        (10, "\\endif", "endif"),
+    ];
+    assert_eq!(found, expected);
+    let long = format!("select {}é;", "x".repeat(119));
+    let (script, _) = parse(&long, 15).expect("a script");
+    assert_eq!(
+        script.commands[0].first_line.len(),
+        126,
+        "between characters"
+    );
+}
+
+#[test]
+fn shell_commands_are_put_together() {
+    let line = |text: &str| {
+        let (script, names) = parse(text, 15).expect("a script");
+        let mut client = Evaluator::new(Arc::new(names), Random::new(1));
+        client.define("option", "a", "5", 15).expect("a valid name");
+        let mut out = String::new();
+        let (CommandKind::Shell(shell) | CommandKind::SetShell { command: shell, .. }) =
+            &script.commands[0].kind
+        else {
+            panic!("not a shell command");
+        };
+        client
+            .shell_line(shell, &mut out)
+            .map(|()| out)
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(
+        line("\\shell echo  :a\t::a a:a ':a'"),
+        Ok("echo 5 :a a:a ':a'".to_owned())
+    );
+    assert_eq!(
+        line("\\setshell v expr \\\n :a + 1"),
+        Ok("expr 5 + 1".to_owned())
+    );
+    assert_eq!(
+        line("\\shell echo :b"),
+        Err("echo: undefined variable \":b\"".to_owned())
+    );
+    assert_eq!(
+        line("\\shell echo :"),
+        Err("echo: undefined variable \":\"".to_owned())
+    );
+    let most = format!("\\shell {}", "x".repeat(254));
+    assert_eq!(line(&most).map(|out| out.len()), Ok(254));
+    let more = format!("\\shell {} x", "x".repeat(253));
+    assert!(
+        line(&more)
+            .unwrap_err()
+            .ends_with(": shell command is too long")
+    );
+}
+
+#[test]
+fn sleeping_times_have_units() {
+    let time = |text: &str| -> Result<i64, EvalError> {
+        let (script, names) = parse(text, 15).expect("a script");
+        let mut client = Evaluator::new(Arc::new(names), Random::new(1));
+        client
+            .define("option", "a", "5x", 15)
+            .expect("a valid name");
+        client.define("option", "b", "x", 15).expect("a valid name");
+        let CommandKind::Sleep(sleep) = &script.commands[0].kind else {
+            panic!("not a sleep");
+        };
+        client.sleep_us(sleep, script.commands[0].word())
+    };
+    assert_eq!(time("\\sleep 2"), Ok(2_000_000));
+    assert_eq!(time("\\sleep 3ms"), Ok(3_000));
+    assert_eq!(time("\\sleep -4 US"), Ok(-4));
+    assert_eq!(time("\\sleep :a ms"), Ok(5_000));
+    let message = |text: &str| time(text).unwrap_err().to_string();
+    assert_eq!(
+        message("\\sleep :b"),
+        "sleep: invalid sleep time \"x\" for variable \"b\""
+    );
+    assert_eq!(message("\\Sleep :c"), "Sleep: undefined variable \"c\"");
+    assert_eq!(time("\\sleep 99999999999999999999 s"), Ok(i64::MAX));
+}
+
+#[test]
+fn a_name_that_cannot_be_set_is_an_error_of_the_run() {
+    let (script, names) = parse("\\set a! 1", 15).expect("a script");
+    let mut client = Evaluator::new(Arc::new(names), Random::new(1));
+    let CommandKind::Set { target, value } = &script.commands[0].kind else {
+        panic!("not a set");
+    };
+    let value = client.eval(value, Place::default()).expect("a value");
+    let error = client.assign(target, "set", value).unwrap_err();
+    assert_eq!(error.to_string(), "set: invalid variable name: \"a!\"");
+    let error = client.define("option", "", "1", 15).unwrap_err();
+    assert_eq!(error.to_string(), "option: invalid variable name: \"\"");
+}
+
+/// Two scripts of a run see each other's variables.
+#[test]
+fn scripts_share_their_names() {
+    let mut names = Names::new();
+    let set = Script::parse(&mut names, "a.sql", "\\set v 7", 15).expect("a script");
+    let use_it = Script::parse(&mut names, "b.sql", "select :v", 15).expect("a script");
+    let mut client = Evaluator::new(Arc::new(names), Random::new(1));
+    let CommandKind::Set { target, value } = &set.commands[0].kind else {
+        panic!("not a set");
+    };
+    let value = client.eval(value, Place::default()).expect("a value");
+    client.assign(target, "set", value).expect("a valid name");
+    let mut out = String::new();
+    use_it
+        .statements()
+        .next()
+        .expect("a statement")
+        .substitute(&client.variables, &mut out);
+    assert_eq!(out, "select 7");
+}
