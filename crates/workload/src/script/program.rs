@@ -1,19 +1,21 @@
 //! The program of the script workload: what its users share, and how each begins.
 //!
 //! In: scripts, variables, a scale. Out: users. Must never: draw a client's random numbers in
-//! another order than pgbench. Which script comes next is drawn by each user for itself; pgbench
-//! draws it by thread, so that only with one client the order of several scripts is the same.
+//! another order than pgbench. Which script comes next is drawn by each user for itself, while
+//! pgbench draws it by thread: the order of several scripts is that of pgbench with as many threads
+//! as clients.
 
 use super::ast::{Script, SqlCommand};
+use super::choice::Choice;
 use super::eval::Evaluator;
 use super::options::{Asked, LEVEL};
 use super::run::{Client, run};
 use super::value::Value;
 use super::variables::Names;
-use crate::random::Random;
+use crate::random::{Random, RunSeeds};
 use prony_session::{Db, Program, User, UserId};
 use prony_wire::{Statement, Statements};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The scripts of a run.
 pub(super) struct Scripts {
@@ -29,7 +31,17 @@ pub(super) struct Shared {
     names: Arc<Names>,
     defines: Vec<(String, String)>,
     scale: u32,
-    weights: i64,
+    /// None where no script has a weight, which the plan's check refuses.
+    pub choice: Option<Choice>,
+    starts: OnceLock<Starts>,
+}
+
+/// What a seed gives to all users of a run, computed once for all of them.
+struct Starts {
+    seed: u64,
+    default_seed: i64,
+    /// By client: for values, and for the choice of scripts.
+    clients: Vec<(Random, Random)>,
 }
 
 impl Scripts {
@@ -60,9 +72,9 @@ impl Scripts {
             .iter()
             .map(|script| &*Box::leak(script.name.clone().into_boxed_str()))
             .collect();
-        let weights = asked.scripts.iter().map(|script| i64::from(script.weight));
         let shared = Shared {
-            weights: weights.sum(),
+            choice: Choice::new(&asked.scripts),
+            starts: OnceLock::new(),
             scripts: asked.scripts,
             statements,
             names: Arc::new(asked.names),
@@ -101,23 +113,23 @@ impl Program for Scripts {
 impl Shared {
     /// A user before its first transaction.
     fn client(&self, id: UserId) -> Client {
-        // In pgbench's order: one generator a client, the default seed, the choice of scripts.
-        let mut base = Random::new(id.seed);
-        for _ in 0..id.clients {
-            base.next_u64();
-        }
-        let default_seed = base.next_u64();
-        for _ in 0..id.client {
-            base.next_u64();
-        }
-        let choice = Random::new(base.next_u64());
-        let random = Random::of_client(id.seed, id.client);
+        let kept = self.starts.get_or_init(|| self.starts(id));
+        let afresh;
+        let starts = if (kept.seed, kept.clients.len()) == (id.seed, id.clients as usize) {
+            kept
+        } else {
+            afresh = self.starts(id);
+            &afresh
+        };
+        let drawn = starts.clients.get(id.client as usize).cloned();
+        // A client beyond their number is nobody whom a worker starts.
+        let (random, choice) = drawn.unwrap_or((Random::new(id.seed), Random::new(id.seed)));
         let mut evaluator = Evaluator::new(Arc::clone(&self.names), random);
         for (variable, number) in [
             (Names::SCALE, i64::from(self.scale)),
             (Names::CLIENT_ID, i64::from(id.client)),
             (Names::RANDOM_SEED, id.seed as i64),
-            (Names::DEFAULT_SEED, default_seed as i64),
+            (Names::DEFAULT_SEED, starts.default_seed),
         ] {
             evaluator.variables.set(variable, Value::Int(number));
         }
@@ -128,18 +140,18 @@ impl Shared {
         Client::new(evaluator, choice)
     }
 
-    /// The number of the next script, by the weights.
-    pub fn choose(&self, random: &mut Random) -> usize {
-        if self.scripts.len() == 1 {
-            return 0;
+    fn starts(&self, id: UserId) -> Starts {
+        let mut seeds = RunSeeds::new(id.seed);
+        let values: Vec<Random> = (0..id.clients).map(|_| seeds.client()).collect();
+        let given = self.defines.iter().any(|(name, _)| name == "default_seed");
+        let default_seed = if given { 0 } else { seeds.default_seed() };
+        let clients = values.into_iter();
+        Starts {
+            seed: id.seed,
+            default_seed,
+            clients: clients
+                .map(|random| (random, seeds.thread().choice))
+                .collect(),
         }
-        let mut left = random.uniform(0, self.weights - 1);
-        for (number, script) in self.scripts.iter().enumerate() {
-            left -= i64::from(script.weight);
-            if left < 0 {
-                return number;
-            }
-        }
-        0
     }
 }

@@ -87,7 +87,8 @@ pub(super) async fn run(
         }
     }
     loop {
-        let number = shared.choose(&mut client.choice);
+        let choice = shared.choice.as_ref();
+        let number = choice.map_or(0, |choice| choice.pick(&mut client.choice));
         let script = &shared.scripts[number];
         // There are at most 128 scripts.
         db.start(number as u16).await?;
