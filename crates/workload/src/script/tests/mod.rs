@@ -1,5 +1,6 @@
 //! The language against pgbench's own behaviour, and against any text at all.
 
+mod allocation;
 mod any_input;
 mod choice;
 mod details;

@@ -43,7 +43,7 @@ const LINES: &[&str] = &[
     "\\setshell a echo 1",
 ];
 
-fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+pub(super) fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     let length = (body.len() as u32 + 4).to_be_bytes();
     [&[kind][..], &length, body].concat()
 }
@@ -118,7 +118,7 @@ fn drive(scripts: &Scripts, mode: QueryMode, replies: &[u8]) -> Ended {
     panic!("it did not end");
 }
 
-fn scripts(texts: &[String]) -> Option<Scripts> {
+pub(super) fn program(texts: &[String]) -> Option<Scripts> {
     let mut names = Names::new();
     let read = texts
         .iter()
@@ -152,7 +152,7 @@ proptest! {
         texts in proptest::collection::vec(text(), 1..3),
         replies in proptest::collection::vec(0_u8..18, 1..40),
     ) {
-        if let Some(scripts) = scripts(&texts) {
+        if let Some(scripts) = program(&texts) {
             for mode in [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared] {
                 drive(&scripts, mode, &replies);
             }
@@ -201,7 +201,7 @@ fn reasons_name_file_line_and_command() {
              meta-command failed",
         ),
     ] {
-        let scripts = scripts(&[text.to_owned()]).expect("reads");
+        let scripts = program(&[text.to_owned()]).expect("reads");
         let ended = drive(&scripts, mode, &[0]);
         assert_eq!(ended, Ended::Failed(reason.to_owned()));
     }
@@ -209,7 +209,7 @@ fn reasons_name_file_line_and_command() {
 
 #[test]
 fn a_block_left_open_ends_the_user_and_a_failed_statement_does_not() {
-    let scripts = scripts(&["BEGIN;".to_owned()]).expect("reads");
+    let scripts = program(&["BEGIN;".to_owned()]).expect("reads");
     // A reply that leaves the block open; then one that fails.
     let open = drive(&scripts, QueryMode::Simple, &[6]);
     let reason = "a.sql: end of script reached without completing the last transaction";
