@@ -320,6 +320,42 @@ mod tests {
     }
 
     #[test]
+    fn a_request_that_was_given_up_prepared_nothing() {
+        let mut set = Statements::new();
+        let (first, second) = (set.add_raw("select '$1'", 1), set.add("select 2"));
+        let mut codec = Codec::new(QueryMode::Prepared, false);
+        let mut out = Vec::new();
+        codec.execute(&first, &[Value::Null], &mut out);
+        codec.request(std::iter::once((&second, &[][..])), &mut out);
+        // One Parse was accepted: that of the second.
+        codec.answered(1);
+        for (statement, start) in [(&first, b'P'), (&second, b'B')] {
+            let mut out = Vec::new();
+            codec.execute(
+                statement,
+                &[Value::Null][..statement.parameters()],
+                &mut out,
+            );
+            codec.sync(&mut out);
+            assert_eq!(out[0], start);
+            assert!(out.ends_with(SYNC));
+        }
+    }
+
+    #[test]
+    fn columns_are_described_where_they_are_wanted() {
+        let mut set = Statements::new();
+        let (plain, wanted) = (set.add("select 1"), set.add("select 1").with_columns());
+        let described = |statement: &Statement, describe| {
+            let mut out = Vec::new();
+            Codec::new(QueryMode::Extended, describe).execute(statement, &[], &mut out);
+            out.windows(7).any(|seven| seven == b"D\0\0\0\x06P\0")
+        };
+        assert!(!described(&plain, false));
+        assert!(described(&wanted, false) && described(&plain, true));
+    }
+
+    #[test]
     fn bind_is_as_documented() {
         let out = sent(QueryMode::Extended, true, "q$1", &[Value::Int(-5)]);
         let wanted: &[u8] = b"P\0\0\0\x0b\0q$1\0\0\0\

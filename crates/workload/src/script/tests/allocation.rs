@@ -6,7 +6,7 @@ use prony_wire::{Exchange, QueryMode};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 
 /// Counts what each thread allocates.
 struct Counting;
@@ -75,7 +75,7 @@ fn no_transaction_allocates() {
             if done <= WARM {
                 before = ALLOCATED.get();
             }
-            if let Poll::Ready(_) = user.as_mut().poll(&mut context) {
+            if user.as_mut().poll(&mut context).is_ready() {
                 break;
             }
             assert_eq!(conn.ask(), Ask::Send);
