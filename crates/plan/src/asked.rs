@@ -97,6 +97,19 @@ impl fmt::Debug for Asked {
 }
 
 impl Asked {
+    /// A flag that is a list of texts, for an option of the workload; an empty list was not given.
+    pub fn add_option_flag(&mut self, name: &str, key: &str, texts: &[String]) {
+        if texts.is_empty() {
+            return;
+        }
+        let texts = texts.iter().cloned().map(toml::Value::String);
+        let placed = Placed {
+            value: toml::Value::Array(texts.collect()),
+            place: Place::Flag(name.to_owned()),
+        };
+        self.options.insert(key.to_owned(), placed);
+    }
+
     /// Lays `over` (flags) on top of this (a file): what `over` gives replaces what was given here.
     ///
     /// Of two values that exclude each other the one in `over` wins and the one here is dropped:

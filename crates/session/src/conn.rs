@@ -57,6 +57,8 @@ pub struct Conn {
     taken: Cell<Ask>,
     under_way: Cell<bool>,
     batched: Cell<bool>,
+    /// Executions that were pushed and not yet sent.
+    pushed: Cell<u32>,
     failure: RefCell<Option<DbError>>,
     exchange: RefCell<Exchange>,
     pub(crate) now: Cell<Now>,
@@ -76,6 +78,7 @@ impl Conn {
             taken: Cell::new(Ask::Idle),
             under_way: Cell::new(false),
             batched: Cell::new(false),
+            pushed: Cell::new(0),
             failure: RefCell::new(None),
             exchange: RefCell::new(exchange),
             now: Cell::default(),
@@ -174,6 +177,7 @@ impl Conn {
     /// The connection is up and fresh.
     pub fn opened(&self) {
         self.exchange.borrow_mut().reset();
+        self.pushed.set(0);
         self.failure.replace(None);
         self.up.set(true);
     }
@@ -252,6 +256,7 @@ impl Conn {
             }
         });
         self.exchange.borrow_mut().request(batch);
+        self.pushed.set(0);
         self.effect.set(effect);
         self.batched.set(count > 1);
         self.ask.set(Ask::Send);
@@ -259,8 +264,33 @@ impl Conn {
 
     pub(crate) fn query(&self, sql: &str) {
         self.exchange.borrow_mut().query(sql);
+        self.pushed.set(0);
         self.effect.set(Effect::Writes);
         self.batched.set(false);
+        self.ask.set(Ask::Send);
+    }
+
+    /// Adds an execution to the request that [`Conn::sync`] makes.
+    pub(crate) fn push(&self, statement: &Statement, values: &[Value<'_>]) {
+        let before = self.pushed.get();
+        let mut exchange = self.exchange.borrow_mut();
+        exchange.push(before == 0, statement, values);
+        if before == 0 {
+            self.effect.set(Effect::Reads);
+        }
+        if statement.effect() != Effect::Reads && self.effect.get() != Effect::Commits {
+            self.effect.set(statement.effect());
+        }
+        self.pushed.set(before + 1);
+    }
+
+    pub(crate) fn sync(&self) {
+        let count = self.pushed.take();
+        self.exchange.borrow_mut().sync(count == 0);
+        if count == 0 {
+            self.effect.set(Effect::Reads);
+        }
+        self.batched.set(count > 1);
         self.ask.set(Ask::Send);
     }
 

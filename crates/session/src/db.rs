@@ -8,7 +8,7 @@ use crate::desk::Desk;
 use crate::error::DbError;
 use crate::program::Ended;
 use prony_measure::{Kind, Outcome};
-use prony_wire::{Block, Exchange, Row, Statement, Value};
+use prony_wire::{Block, Exchange, QueryMode, Row, Statement, Value};
 use std::cell::Ref;
 use std::future::Future;
 use std::pin::Pin;
@@ -177,6 +177,38 @@ impl Db {
         self.reply().await
     }
 
+    /// Adds an execution to the next request, which [`Db::sync`] sends: a batch whose values need
+    /// not live until then. In the extended protocol only, simple mode has no such requests.
+    ///
+    /// # Errors
+    /// [`DbError`] when the connection is not up; what was pushed before is gone with it.
+    pub fn push(&mut self, statement: &Statement, values: &[Value<'_>]) -> Result<(), DbError> {
+        self.check()?;
+        if self.mode() == QueryMode::Simple {
+            return Err(DbError::protocol(
+                "simple mode has no requests of several parts".to_owned(),
+            ));
+        }
+        self.conn.push(statement, values);
+        Ok(())
+    }
+
+    /// Sends what was pushed in one round trip, as [`Db::batch`] does, and awaits its reply. What
+    /// was pushed is forgotten when another request is made before it.
+    ///
+    /// # Errors
+    /// [`DbError`]: the first one of the batch.
+    pub async fn sync(&mut self) -> Result<Rows<'_>, DbError> {
+        self.check()?;
+        self.conn.sync();
+        self.reply().await
+    }
+
+    /// How this connection's statements are sent.
+    pub fn mode(&self) -> QueryMode {
+        self.conn.exchange().mode()
+    }
+
     /// Executes text as it stands, as a simple query.
     ///
     /// # Errors
@@ -274,6 +306,17 @@ impl Rows<'_> {
     /// A value of the first row as a whole number.
     pub fn int(&self, column: usize) -> Option<i64> {
         self.first()?.int(column)
+    }
+
+    /// The names of the columns of result `result` (from 0). In the extended protocol they come
+    /// where a statement asks for them ([`Statement::with_columns`]) or the connection always does.
+    pub fn columns(&self, result: usize) -> impl Iterator<Item = &[u8]> {
+        self.exchange.columns(result)
+    }
+
+    /// How many results the reply has, those without rows included.
+    pub fn results(&self) -> usize {
+        self.exchange.results()
     }
 
     /// Rows that the last command changed or returned.

@@ -36,6 +36,12 @@ pub trait Program: Send + Sync {
     /// Names of its kinds of transaction; a sample's `kind` is an index into it.
     fn kinds(&self) -> &[&'static str];
 
+    /// The statements of its transactions in order, where they depend on what was asked; empty
+    /// where they are those that the workload always has.
+    fn statements(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Makes one virtual user. It lives on the thread that calls this.
     fn user(&self, id: UserId, db: Db) -> User;
 }

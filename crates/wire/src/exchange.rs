@@ -73,6 +73,34 @@ impl Exchange {
         reply.expect(1);
     }
 
+    /// How statements are sent.
+    pub fn mode(&self) -> QueryMode {
+        let Protocol::Postgres { codec, .. } = &self.protocol;
+        codec.mode()
+    }
+
+    /// Adds an execution to a request in the extended protocol, the first of it if `first`;
+    /// [`Exchange::sync`] makes it whole. The values are written out at once.
+    pub fn push(&mut self, first: bool, statement: &Statement, values: &[Value<'_>]) {
+        let Protocol::Postgres { codec, .. } = &mut self.protocol;
+        if first {
+            codec.begin();
+            self.out.clear();
+        }
+        codec.execute(statement, values, &mut self.out);
+    }
+
+    /// Makes one request of what was pushed; of nothing if `empty`.
+    pub fn sync(&mut self, empty: bool) {
+        let Protocol::Postgres { codec, reply } = &mut self.protocol;
+        if empty {
+            codec.begin();
+            self.out.clear();
+        }
+        codec.sync(&mut self.out);
+        reply.expect(1);
+    }
+
     /// What to say before the connection is closed, so that the server need not wonder.
     pub fn farewell(&self) -> &'static [u8] {
         let Protocol::Postgres { .. } = &self.protocol;
@@ -133,6 +161,18 @@ impl Exchange {
     pub fn affected(&self) -> u64 {
         let Protocol::Postgres { reply, .. } = &self.protocol;
         reply.affected()
+    }
+
+    /// The names of the columns of result `result` (from 0); none where the server described none.
+    pub fn columns(&self, result: usize) -> impl Iterator<Item = &[u8]> {
+        let Protocol::Postgres { reply, .. } = &self.protocol;
+        reply.columns(result)
+    }
+
+    /// How many results the reply has, those without rows included.
+    pub fn results(&self) -> usize {
+        let Protocol::Postgres { reply, .. } = &self.protocol;
+        reply.results()
     }
 
     /// The rows of all results of the reply, each with the number of its result from 0.

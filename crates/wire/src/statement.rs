@@ -50,6 +50,7 @@ pub struct Statement {
     slots: Vec<u16>,
     parameters: u16,
     effect: Effect,
+    columns: bool,
 }
 
 impl Statement {
@@ -66,6 +67,19 @@ impl Statement {
     /// How many values it takes: the largest placeholder number.
     pub fn parameters(&self) -> usize {
         usize::from(self.parameters)
+    }
+
+    /// The same statement, whose columns' names are wanted: its row description is asked for even
+    /// where a connection does without.
+    #[must_use]
+    pub fn with_columns(mut self) -> Statement {
+        self.columns = true;
+        self
+    }
+
+    /// Whether the names of its columns are wanted.
+    pub fn wants_columns(&self) -> bool {
+        self.columns
     }
 
     /// What it does to its transaction.
@@ -100,17 +114,40 @@ impl Statements {
     /// # Panics
     /// With more than 65,535 statements in one program.
     pub fn add(&mut self, sql: &str) -> Statement {
-        let id = self.next;
-        self.next = id.checked_add(1).expect("at most 65,535 statements");
         let (pieces, slots) = cut(sql);
         Statement {
-            id,
+            id: self.number(),
             sql: sql.into(),
             pieces,
             parameters: slots.iter().map(|s| s + 1).max().unwrap_or(0),
             slots,
             effect: effect(sql),
+            columns: false,
         }
+    }
+
+    /// Adds a statement that is not looked into: it takes `parameters` values, wherever its text
+    /// names them, even if it does not. For the extended protocol only: in simple mode its text
+    /// would go as it stands, without values, so that whoever cut the text puts them in there.
+    ///
+    /// # Panics
+    /// With more than 65,535 statements in one program.
+    pub fn add_raw(&mut self, sql: &str, parameters: u16) -> Statement {
+        Statement {
+            id: self.number(),
+            sql: sql.into(),
+            pieces: std::iter::once(0..sql.len()).collect(),
+            slots: Vec::new(),
+            parameters,
+            effect: effect(sql),
+            columns: false,
+        }
+    }
+
+    fn number(&mut self) -> u16 {
+        let id = self.next;
+        self.next = id.checked_add(1).expect("at most 65,535 statements");
+        id
     }
 }
 
@@ -203,6 +240,14 @@ mod tests {
         assert_eq!(set.add("select 1").id(), 0);
         let second = set.add("select $2 + $1");
         assert_eq!((second.id(), second.parameters()), (1, 2));
+    }
+
+    #[test]
+    fn raw_text_is_left_alone() {
+        let statement = Statements::new().add_raw("select '$1', $2", 2);
+        assert_eq!(statement.parameters(), 2);
+        let parts: Vec<_> = statement.parts().collect();
+        assert_eq!(parts, [("select '$1', $2", None)]);
     }
 
     #[test]

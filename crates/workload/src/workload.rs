@@ -3,7 +3,7 @@
 //! In: nothing. Out: types. Must never: know one workload from another.
 
 use crate::{Error, Progress};
-use prony_plan::WorkloadPlan;
+use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
 use prony_server::Target;
 use prony_session::Program;
@@ -24,11 +24,23 @@ pub trait Workload: Send + Sync {
     }
 
     /// The statements of its transactions in order, before values are put in: for the Run document.
+    /// None where they depend on the plan; its program names them then.
     fn statements(&self) -> Vec<String>;
 
     /// The options that it knows. Their values are its own to check.
     fn options(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// The workload whose load makes the tables that this plan runs on; none where they are the
+    /// user's own.
+    fn loaded_by(&self, _plan: &WorkloadPlan) -> Option<&'static str> {
+        Some(self.name())
+    }
+
+    /// What is wrong with the values of a plan's options, as far as that shows without a server.
+    fn check_options(&self, _plan: &WorkloadPlan, _protocol: QueryMode) -> Vec<Error> {
+        Vec::new()
     }
 
     /// Creates its tables and loads them, in place of older ones of the same names.

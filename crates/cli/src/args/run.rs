@@ -21,6 +21,7 @@ Examples:
   prony run tpcb --clients 64 --threads 2 --duration 60s --warmup 10s
   prony run select-only --clients 16 --duration 30s --rate 5000 --arrival even
   prony run tpcb --embedded --duration 10s     on a throw-away server
+  prony run script --file pay.sql@3 --file look.sql@1
   prony run plan.toml --clients 128            a plan from a file, with one thing changed
   prony run tpcb --duration 10s --json | jq .measured.kinds[0].tps")]
 pub struct RunArgs {
@@ -42,6 +43,24 @@ pub struct RunArgs {
     /// Scale factor that the data must have [default: that of the data that is there]
     #[arg(long, short = 's', value_name = "N", help_heading = "Load")]
     pub scale: Option<u64>,
+
+    /// Workload `script`: a script in pgbench's language, and how often against the others [repeatable]
+    #[arg(
+        long = "file",
+        short = 'f',
+        value_name = "FILE[@WEIGHT]",
+        help_heading = "Load"
+    )]
+    pub files: Vec<String>,
+
+    /// Workload `script`: a builtin script of pgbench: tpcb-like, simple-update, select-only
+    /// [repeatable]
+    #[arg(long, short = 'b', value_name = "NAME[@WEIGHT]", help_heading = "Load")]
+    pub builtin: Vec<String>,
+
+    /// Workload `script`: a variable of every script [repeatable]
+    #[arg(long, short = 'D', value_name = "NAME=VALUE", help_heading = "Load")]
+    pub define: Vec<String>,
 
     /// Virtual users, each with a connection of its own [default: 8]
     #[arg(long, short = 'c', value_name = "N", help_heading = "Load")]
@@ -159,6 +178,9 @@ impl RunArgs {
         asked.tcp_sample = flag("--tcp-sample", self.tcp_sample);
         asked.seed = flag("--seed", self.seed);
         asked.pin = flag("--pin", given(self.pin));
+        asked.add_option_flag("--file", "files", &self.files);
+        asked.add_option_flag("--builtin", "builtin", &self.builtin);
+        asked.add_option_flag("--define", "define", &self.define);
         asked
     }
 }

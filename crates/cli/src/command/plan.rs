@@ -5,7 +5,7 @@
 use super::{output, server};
 use crate::args::PlanCommand;
 use crate::exit::{Exit, Failure};
-use prony_plan::{Asked, Place, Plan, Problems, WorkloadPlan};
+use prony_plan::{Asked, Place, Plan, Problems, QueryMode, WorkloadPlan};
 use prony_report::{Problem, units};
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub fn obey(command: PlanCommand) -> Result<Exit, Failure> {
     match command {
         PlanCommand::Check { file } => {
             let asked = read(&file)?;
-            let plan = checked(asked, &file.display().to_string())?;
+            let plan = runnable(asked, &file.display().to_string())?;
             output::show(|out, _| {
                 writeln!(out, "{}: the plan is fine", file.display())?;
                 writeln!(out, "{}", summary(&plan))
@@ -40,7 +40,20 @@ pub fn read(file: &Path) -> Result<Asked, Failure> {
 
 /// Checks what is asked, the workload's name and options included. `of` is what has the problems.
 pub fn checked(asked: Asked, of: &str) -> Result<Plan, Failure> {
+    let problems = workload_problems(&asked);
+    settled(asked, problems, of)
+}
+
+/// The same for a run, which needs the values of the workload's options too: scripts are read.
+pub fn runnable(asked: Asked, of: &str) -> Result<Plan, Failure> {
     let mut problems = workload_problems(&asked);
+    if problems.is_empty() {
+        problems = value_problems(&asked);
+    }
+    settled(asked, problems, of)
+}
+
+fn settled(asked: Asked, mut problems: Vec<Problem>, of: &str) -> Result<Plan, Failure> {
     match asked.check() {
         Ok(plan) if problems.is_empty() => return Ok(plan),
         Ok(_) => {}
@@ -72,14 +85,7 @@ fn workload_problems(asked: &Asked) -> Vec<Problem> {
             failure.problems
         }
         Ok(workload) => {
-            let options = asked.options.iter();
-            let plan = WorkloadPlan {
-                name: name.value.clone(),
-                scale: None,
-                options: options
-                    .map(|(key, placed)| (key.clone(), placed.value.clone()))
-                    .collect(),
-            };
+            let plan = workload_plan(asked, &name.value);
             prony_workload::option_problems(workload, &plan)
                 .into_iter()
                 .map(|what| Problem {
@@ -88,6 +94,33 @@ fn workload_problems(asked: &Asked) -> Vec<Problem> {
                 })
                 .collect()
         }
+    }
+}
+
+/// What the workload says of the values of its options.
+fn value_problems(asked: &Asked) -> Vec<Problem> {
+    let name = asked.workload.as_ref();
+    let Some(Ok(workload)) = name.map(|name| server::workload(&name.value)) else {
+        return Vec::new();
+    };
+    let protocol = asked.protocol.as_ref();
+    let protocol = protocol.map_or(QueryMode::Prepared, |placed| placed.value);
+    workload
+        .check_options(&workload_plan(asked, workload.name()), protocol)
+        .iter()
+        .flat_map(|error| server::workload_failure(error, None).problems)
+        .collect()
+}
+
+/// What is asked of a workload, as far as its options go.
+fn workload_plan(asked: &Asked, name: &str) -> WorkloadPlan {
+    let options = asked.options.iter();
+    WorkloadPlan {
+        name: name.to_owned(),
+        scale: None,
+        options: options
+            .map(|(key, placed)| (key.clone(), placed.value.clone()))
+            .collect(),
     }
 }
 

@@ -22,7 +22,7 @@ pub fn run(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     } else {
         (flags, "the command line")
     };
-    let plan = plan::checked(asked.clone(), of)?;
+    let plan = plan::runnable(asked.clone(), of)?;
     carry_out(&Order {
         asked: asked_document(&asked, &plan, arguments),
         plan,

@@ -11,6 +11,9 @@ use prony_server::{Address, Control, Facts};
 use prony_store::{Drive, Event, Run, Server, State, Window, Workload as WorkloadRun, started_now};
 use prony_workload::{Loaded, Workload};
 
+/// What the document calls a user whose program could not go on.
+const USER_ENDED: &str = "user ended";
+
 /// How the server was reached by the control connection.
 pub struct Reached {
     address: String,
@@ -65,7 +68,10 @@ pub fn begin(
             title: workload.title().to_owned(),
             scale: loaded.scale,
             kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
-            statements: workload.statements(),
+            statements: match loaded.program.statements() {
+                own if own.is_empty() => workload.statements(),
+                own => own,
+            },
         },
         drive: drive(&order.plan, seed),
         ..Run::default()
@@ -158,12 +164,19 @@ fn event(happening: &Happening, start_ns: u64) -> Event {
         until_s: happening.until_ns.map(since),
         what: match happening.what {
             Incident::Outage => "outage",
-            Incident::UserFailed => "user ended",
+            Incident::UserFailed => USER_ENDED,
         }
         .to_owned(),
         detail: happening.detail.clone(),
         count: happening.count,
     }
+}
+
+/// What is missing of a count of transactions where users could not go on.
+fn fallen(run: &Run) -> Option<String> {
+    let ended = run.events.iter().filter(|event| event.what == USER_ENDED);
+    let count: u64 = ended.map(|event| event.count).sum();
+    (count > 0).then(|| format!("{count} of {} clients could not go on", run.drive.clients))
 }
 
 /// Why the run ended before its time, if it did.
@@ -179,6 +192,8 @@ fn early(run: &Run, plan: &Plan, driven: &Driven, signal: Option<(Exit, &str)>) 
         Stop::After(time) if run.measured.seconds + 0.5 < time.as_secs_f64() => {
             Some("no client could go on".to_owned())
         }
+        // Those that could go on did all of theirs.
+        Stop::Transactions(_) => fallen(run),
         _ => None,
     }
 }

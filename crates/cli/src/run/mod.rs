@@ -50,7 +50,10 @@ pub fn carry_out(order: &Order) -> Result<Exit, Failure> {
             // From here on Ctrl-C has something to clean up.
             let signals = Signals::listen()?;
             let place = Place::find(plan, order.download)?;
-            load::into_embedded(workload, &plan.workload, &place.target, &signals)?;
+            if let Some(name) = workload.loaded_by(&plan.workload) {
+                let loader = server::workload(name)?;
+                load::into_embedded(loader, &plan.workload, &place.target, &signals)?;
+            }
             (place, Some(signals))
         }
         ServerPlan::Url(_) => (Place::find(plan, order.download)?, None),

@@ -9,5 +9,6 @@ mod logins;
 mod manual;
 mod modes;
 mod pgbench;
+mod script;
 mod secrecy;
 mod split;

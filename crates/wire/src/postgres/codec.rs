@@ -47,6 +47,7 @@ impl Codec {
         batch: impl Iterator<Item = (&'a Statement, &'a [Value<'a>])>,
         out: &mut Vec<u8>,
     ) {
+        self.begin();
         if self.mode == QueryMode::Simple {
             return message(out, b'Q', |out| {
                 for (place, (statement, values)) in batch.enumerate() {
@@ -62,10 +63,26 @@ impl Codec {
         for (statement, values) in batch {
             self.execute(statement, values, out);
         }
+        self.sync(out);
+    }
+
+    /// The mode in which statements are sent.
+    pub fn mode(&self) -> QueryMode {
+        self.mode
+    }
+
+    /// Appends the end of a request in the extended protocol. It brings one `ReadyForQuery`.
+    pub fn sync(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(SYNC);
     }
 
-    fn execute(&mut self, statement: &Statement, values: &[Value], out: &mut Vec<u8>) {
+    /// Forgets a request that was begun and not sent.
+    pub fn begin(&mut self) {
+        self.parsing.clear();
+    }
+
+    /// Appends one execution in the extended protocol; [`Codec::sync`] ends the request.
+    pub fn execute(&mut self, statement: &Statement, values: &[Value], out: &mut Vec<u8>) {
         debug_assert_eq!(values.len(), statement.parameters(), "{}", statement.sql());
         let name = (self.mode == QueryMode::Prepared).then(|| statement.id());
         let known = name.is_some_and(|id| {
@@ -75,11 +92,17 @@ impl Codec {
             parse(out, name, statement.sql());
             self.parsing.extend(name);
         }
-        self.bind(name, values, out);
+        self.bind(
+            name,
+            values,
+            self.describe || statement.wants_columns(),
+            out,
+        );
     }
 
     /// Appends a simple query. It brings one `ReadyForQuery`.
     pub fn query(&mut self, sql: &str, out: &mut Vec<u8>) {
+        self.begin();
         message(out, b'Q', |out| {
             out.extend_from_slice(sql.as_bytes());
             out.push(0);
@@ -97,7 +120,7 @@ impl Codec {
         }
     }
 
-    fn bind(&self, id: Option<u16>, values: &[Value], out: &mut Vec<u8>) {
+    fn bind(&self, id: Option<u16>, values: &[Value], describe: bool, out: &mut Vec<u8>) {
         message(out, b'B', |out| {
             out.push(0); // the unnamed portal
             name(id, out);
@@ -108,7 +131,7 @@ impl Codec {
             }
             out.extend_from_slice(&[0, 0]); // all results as text
         });
-        if self.describe {
+        if describe {
             out.extend_from_slice(b"D\0\0\0\x06P\0");
         }
         out.extend_from_slice(b"E\0\0\0\x09\0\0\0\0\0");
@@ -294,6 +317,42 @@ mod tests {
         assert_eq!(request(&mut codec), b'B');
         codec.reset();
         assert_eq!(request(&mut codec), b'P');
+    }
+
+    #[test]
+    fn a_request_that_was_given_up_prepared_nothing() {
+        let mut set = Statements::new();
+        let (first, second) = (set.add_raw("select '$1'", 1), set.add("select 2"));
+        let mut codec = Codec::new(QueryMode::Prepared, false);
+        let mut out = Vec::new();
+        codec.execute(&first, &[Value::Null], &mut out);
+        codec.request(std::iter::once((&second, &[][..])), &mut out);
+        // One Parse was accepted: that of the second.
+        codec.answered(1);
+        for (statement, start) in [(&first, b'P'), (&second, b'B')] {
+            let mut out = Vec::new();
+            codec.execute(
+                statement,
+                &[Value::Null][..statement.parameters()],
+                &mut out,
+            );
+            codec.sync(&mut out);
+            assert_eq!(out[0], start);
+            assert!(out.ends_with(SYNC));
+        }
+    }
+
+    #[test]
+    fn columns_are_described_where_they_are_wanted() {
+        let mut set = Statements::new();
+        let (plain, wanted) = (set.add("select 1"), set.add("select 1").with_columns());
+        let described = |statement: &Statement, describe| {
+            let mut out = Vec::new();
+            Codec::new(QueryMode::Extended, describe).execute(statement, &[], &mut out);
+            out.windows(7).any(|seven| seven == b"D\0\0\0\x06P\0")
+        };
+        assert!(!described(&plain, false));
+        assert!(described(&wanted, false) && described(&plain, true));
     }
 
     #[test]

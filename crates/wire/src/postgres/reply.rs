@@ -230,6 +230,51 @@ impl Reply {
     }
 }
 
+/// What the descriptions of results tell.
+impl Reply {
+    /// How many results there are, those without rows included.
+    pub fn results(&self) -> usize {
+        self.messages()
+            .filter(|(kind, _)| matches!(kind, b'C' | b'I'))
+            .count()
+    }
+
+    /// The names of the columns of result `result` (from 0), as far as they are well-formed; none
+    /// where the server described none.
+    pub fn columns(&self, result: usize) -> impl Iterator<Item = &[u8]> {
+        let mut number = 0;
+        let mut rest: &[u8] = &[];
+        for (kind, body) in self.messages() {
+            match kind {
+                b'C' | b'I' => number += 1,
+                b'T' if number == result => {
+                    // Behind the count of the columns.
+                    rest = self.bytes[body].get(2..).unwrap_or_default();
+                    break;
+                }
+                _ => {}
+            }
+        }
+        std::iter::from_fn(move || {
+            let end = rest.iter().position(|byte| *byte == 0)?;
+            let name = &rest[..end];
+            // Table, number in it, type, its length and modifier, format.
+            rest = rest.get(end + 1 + 18..)?;
+            Some(name)
+        })
+    }
+
+    /// The messages that were taken, each as its type and the place of its body.
+    fn messages(&self) -> impl Iterator<Item = (u8, Range<usize>)> {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let (kind, body) = next_message(&self.bytes[..self.scanned], at).ok()??;
+            at = body.end;
+            Some((kind, body))
+        })
+    }
+}
+
 /// The next whole message at `at`: its type and where its body stands.
 fn next_message(bytes: &[u8], at: usize) -> Result<Option<(u8, Range<usize>)>, Violation> {
     let Some(&[kind, a, b, c, d]) = bytes[at..].first_chunk::<5>() else {
@@ -325,6 +370,10 @@ mod tests {
             let (result, row) = reply.rows().next().unwrap();
             assert_eq!((result, row.int(0), row.text(1)), (0, Some(-123), None));
             assert_eq!(reply.rows().count(), 1);
+            assert_eq!(reply.results(), 1);
+            let names: Vec<_> = reply.columns(0).collect();
+            assert_eq!(names, [&b"abalance"[..]]);
+            assert_eq!(reply.columns(1).count(), 0);
         }
     }
 

@@ -9,6 +9,7 @@ use super::eval::{Evaluator, Place};
 use super::number::leading_int;
 use super::value::Value;
 use super::variables::{VariableId, is_valid_name};
+use std::borrow::Cow;
 
 /// Bytes of a shell command, from which on it is too long.
 const SHELL_COMMAND_MAX: usize = 255;
@@ -91,7 +92,10 @@ impl Evaluator {
         column: &str,
         level: u32,
     ) -> Result<Option<VariableId>, EvalError> {
-        let name = format!("{}{column}", results.prefix);
+        let name: Cow<'_, str> = match results.prefix.as_str() {
+            "" => column.into(),
+            prefix => format!("{prefix}{column}").into(),
+        };
         if !is_valid_name(&name, level) {
             return Err(invalid_name(results.word(), &name));
         }

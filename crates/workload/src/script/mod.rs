@@ -42,11 +42,15 @@ mod functions;
 mod lex;
 mod meta;
 mod number;
+mod options;
 mod parse;
+mod program;
+mod run;
 mod sql;
 mod tokens;
 mod value;
 mod variables;
+mod workload;
 
 #[cfg(test)]
 mod tests;
@@ -60,3 +64,4 @@ pub use expr::{DEPTH_MAX, Expr};
 pub use sql::PARAMETERS_MAX;
 pub use value::Value;
 pub use variables::{Names, VariableId, Variables, is_valid_name};
+pub use workload::{SCRIPT, ScriptWorkload};

@@ -177,6 +177,38 @@ impl Variables {
         }
     }
 
+    /// Writes out what [`Variables::parameter`] cannot give as it stands.
+    pub(super) fn prepare(&mut self, ids: &[VariableId]) {
+        for id in ids {
+            let Some(slot) = self.slots.get_mut(id.0 as usize) else {
+                continue;
+            };
+            if let (Known::Value, Value::Double(_)) = (slot.known, slot.value) {
+                slot.text.clear();
+                append_value(slot.value, &mut slot.text);
+            }
+        }
+    }
+
+    /// A variable as a parameter of a statement, which [`Variables::prepare`] has seen: the same
+    /// text as [`Variables::append_text`] gives, NULL where it is not defined.
+    pub(super) fn parameter(&self, id: VariableId) -> prony_wire::Value<'_> {
+        use prony_wire::Value as Wire;
+        let Some(slot) = self.slots.get(id.0 as usize) else {
+            return Wire::Null;
+        };
+        match (slot.known, slot.value) {
+            (Known::Nothing, _) => Wire::Null,
+            (Known::Text | Known::Both, _) | (Known::Value, Value::Double(_)) => {
+                Wire::Text(&slot.text)
+            }
+            (Known::Value, Value::Int(number)) => Wire::Int(number),
+            (Known::Value, Value::Bool(true)) => Wire::Text("true"),
+            (Known::Value, Value::Bool(false)) => Wire::Text("false"),
+            (Known::Value, Value::Null) => Wire::Text("NULL"),
+        }
+    }
+
     /// Appends the text of a variable; false, and nothing appended, where it is not defined.
     pub fn append_text(&self, id: VariableId, out: &mut String) -> bool {
         let Some(slot) = self.slots.get(id.0 as usize) else {

@@ -12,6 +12,7 @@ mod rows;
 mod schema;
 
 use crate::{CheckReport, Error, LoadReport, LoadRequest, Loaded, Progress, Workload};
+pub(crate) use check::scale_for_run;
 use program::{Accounts, Kind};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
@@ -84,7 +85,7 @@ impl Workload for AccountWorkload {
     }
 
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<Loaded, Error> {
-        let scale = check::scale_for_run(control, self.name, plan.scale)?;
+        let scale = scale_for_run(control, self.name, plan.scale)?;
         let program = Accounts::new(self.kind, self.name, scale);
         Ok(Loaded {
             program: Arc::new(program),

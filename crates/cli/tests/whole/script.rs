@@ -1,0 +1,241 @@
+//! The script workload on a real server: the builtin scripts beside the native workloads, and
+//! scripts of the user's own.
+
+use crate::common::{Bench, number, ok, said};
+use prony_store::{Run, State};
+
+const MODES: [&str; 3] = ["simple", "extended", "prepared"];
+
+const HISTORY: &str = "SELECT tid, bid, aid, delta FROM pgbench_history ORDER BY ctid";
+
+/// Writes a script; its path.
+fn file(bench: &Bench, name: &str, text: &str) -> String {
+    let path = bench.home.join(name);
+    std::fs::write(&path, text).expect("a file");
+    path.display().to_string()
+}
+
+fn table(bench: &Bench, sql: &str) -> Vec<Vec<Option<String>>> {
+    bench.control().query(sql).expect(sql)
+}
+
+/// A run in which no client could go on, and why.
+fn stuck(bench: &Bench, words: &str) -> (Run, String) {
+    let output = bench.prony(&format!("{words} --json"));
+    assert_eq!(output.status.code(), Some(5), "{}", said(&output));
+    let run: Run = serde_json::from_slice(&output.stdout).expect("a document");
+    assert_eq!(run.state, State::Partial);
+    let detail = run.events[0].detail.clone();
+    (run, detail)
+}
+
+#[test]
+fn builtin_scripts_do_what_the_native_workloads_do() {
+    let bench = Bench::new("script_builtin");
+    ok(&bench.prony("load tpcb --scale 2"));
+    for (native, builtin) in [
+        ("tpcb", "tpcb-like"),
+        ("simple-update", "simple-update"),
+        ("select-only", "select-only"),
+    ] {
+        for mode in MODES {
+            let how = format!("--clients 1 --transactions 30 --seed 42 --protocol {mode}");
+            let history = |what: &str| {
+                let mut control = bench.control();
+                control
+                    .execute("TRUNCATE pgbench_history")
+                    .expect("empties");
+                let run = bench.run(&format!("run {what} {how}"));
+                assert_eq!(run.measured.kinds[0].committed, 30, "{what} {mode}");
+                assert_eq!((run.state, run.workload.scale), (State::Complete, 2));
+                let rows = table(&bench, HISTORY);
+                let written = if native == "select-only" { 0 } else { 30 };
+                assert_eq!(rows.len(), written, "{what} {mode}");
+                (rows, run.workload.statements.len())
+            };
+            let (theirs, ours) = (history(native), history(&format!("script -b {builtin}")));
+            assert_eq!(ours, theirs, "{builtin} {mode}");
+        }
+    }
+}
+
+#[test]
+fn variables_conditions_results_and_sleeps() {
+    let bench = Bench::new("script_language");
+    let mut control = bench.control();
+    control
+        .execute("CREATE TABLE seen (mode text, n bigint, half double precision, flag boolean, txt text)")
+        .expect("a table");
+    let path = file(
+        &bench,
+        "all.sql",
+        "-- a comment\n\
+         \\set half 1.0 / :parts\n\
+         \\set flag :client_id = 0\n\
+         SELECT 40 + :scale AS n, 'it' AS word \\gset got_\n\
+         \\sleep 1 ms\n\
+         \\if :got_n = 41\n\
+         INSERT INTO seen VALUES (:mode, :got_n, :half, :flag, :got_word);\n\
+         \\else\n\
+         INSERT INTO nowhere VALUES (1);\n\
+         \\endif\n",
+    );
+    for mode in MODES {
+        // Values go into the text as they are in simple mode, so there they bring their quotes.
+        let word = format!("'{mode}'");
+        let quoted = if mode == "simple" { &word } else { mode };
+        let script = match mode {
+            "simple" => file(
+                &bench,
+                "simple.sql",
+                &std::fs::read_to_string(&path)
+                    .expect("written")
+                    .replace("'it'", "'''it'''"),
+            ),
+            _ => path.clone(),
+        };
+        let run = bench.run(&format!(
+            "run script --file {script} -D parts=4 -D mode={quoted} --clients 1 --transactions 3 \
+             --protocol {mode} --no-describe"
+        ));
+        assert_eq!(
+            run.measured.kinds[0].committed, 3,
+            "{mode}: {:?}",
+            run.events
+        );
+        assert_eq!(run.workload.kinds, [script]);
+        assert_eq!(run.workload.scale, 1);
+        let sql = format!("SELECT DISTINCT n, half, flag, txt FROM seen WHERE mode = '{mode}'");
+        let row = ["41", "0.25", "t", "it"].map(|text| Some(text.to_owned()));
+        assert_eq!(table(&bench, &sql), [row], "{mode}");
+    }
+    assert_eq!(number(&mut control, "SELECT count(*) FROM seen"), 9);
+}
+
+#[test]
+fn joined_statements_and_pipelines() {
+    let bench = Bench::new("script_batches");
+    let mut control = bench.control();
+    control
+        .execute("CREATE TABLE sums (n bigint CHECK (n < 6))")
+        .expect("a table");
+    let joined = file(
+        &bench,
+        "joined.sql",
+        "SELECT 1 AS a \\; SELECT 9 AS a WHERE false \\; SELECT generate_series(2, 3) AS b \\aset\n\
+         INSERT INTO sums VALUES (:a + :b);\n",
+    );
+    let run = bench.run(&format!(
+        "run script -f {joined} --clients 1 --transactions 2 --protocol simple"
+    ));
+    assert_eq!(run.measured.kinds[0].committed, 2, "{:?}", run.events);
+    assert_eq!(number(&mut control, "SELECT sum(n) FROM sums"), 8);
+    // The last of the three fails the constraint, which undoes the first two.
+    let pipeline = file(
+        &bench,
+        "pipeline.sql",
+        "\\set n 5 + :client_id\n\
+         \\startpipeline\nBEGIN;\nINSERT INTO sums VALUES (:n - 1);\n\
+         INSERT INTO sums VALUES (:n);\nEND;\n\\endpipeline\n",
+    );
+    for mode in ["extended", "prepared"] {
+        control.execute("TRUNCATE sums").expect("empties");
+        let run = bench.run(&format!(
+            "run script -f {pipeline} --clients 2 --transactions 4 --protocol {mode}"
+        ));
+        let kind = &run.measured.kinds[0];
+        assert_eq!((kind.committed, kind.failed), (4, 4), "{mode}");
+        assert_eq!(number(&mut control, "SELECT count(*) FROM sums"), 8);
+        assert_eq!(number(&mut control, "SELECT sum(n) FROM sums"), 36);
+    }
+}
+
+#[test]
+fn scripts_get_their_shares() {
+    let bench = Bench::new("script_weights");
+    let (often, never, seldom) = (
+        file(&bench, "often.sql", "SELECT 1;"),
+        file(&bench, "never.sql", "SELECT 2;"),
+        file(&bench, "seldom.sql", "SELECT 3;"),
+    );
+    let run = bench.run(&format!(
+        "run script -f {often}@3 -f {never}@0 -f {seldom} --clients 4 --transactions 500 --seed 1"
+    ));
+    // The first is all kinds together.
+    let kinds = &run.measured.kinds[1..];
+    let counts: Vec<u64> = kinds.iter().map(|kind| kind.committed).collect();
+    assert_eq!(counts.iter().sum::<u64>(), 2000);
+    assert_eq!(counts[1], 0);
+    // 1500 are expected; the standard deviation is 19.
+    assert!((1400..1600).contains(&counts[0]), "{counts:?}");
+}
+
+#[test]
+fn what_a_user_cannot_go_on_with_is_said() {
+    let bench = Bench::new("script_stuck");
+    for (text, wanted) in [
+        (
+            "SELECT 1;\n\\set x 5 / 0\n",
+            ":2: division by zero; command 2 (\\set x 5 / 0): evaluation of meta-command failed",
+        ),
+        (
+            "SELECT 1 AS a WHERE false \\gset\n",
+            ":1: expected one row, got 0; command 1 (SELECT 1 AS a WHERE false): execution of \
+             meta-command failed",
+        ),
+        (
+            "BEGIN;\nSELECT 1;\n",
+            ": end of script reached without completing the last transaction",
+        ),
+    ] {
+        let path = file(&bench, "stuck.sql", text);
+        for how in ["--transactions 5", "--duration 2s --protocol simple"] {
+            let (run, detail) = stuck(&bench, &format!("run script -f {path} --clients 3 {how}"));
+            assert_eq!(detail, format!("{path}{wanted}"));
+            assert_eq!(run.events.iter().map(|event| event.count).sum::<u64>(), 3);
+            let because = run.ended_because.expect("a reason");
+            assert!(because.contains("could go on") || because.contains("could not go on"));
+        }
+    }
+    // A failed statement is a failed transaction, and the user goes on.
+    let path = file(&bench, "fails.sql", "BEGIN;\nSELECT 1 / 0;\nEND;\n");
+    let run = bench.run(&format!(
+        "run script -f {path} --clients 2 --transactions 5"
+    ));
+    let kind = &run.measured.kinds[0];
+    assert_eq!((kind.committed, kind.failed), (0, 10));
+}
+
+#[test]
+fn it_has_no_tables_of_its_own() {
+    let bench = Bench::new("script_tables");
+    for (words, hint) in [
+        ("load script", "prony load tpcb makes those of the builtin"),
+        (
+            "check script",
+            "prony check tpcb checks those of the builtin",
+        ),
+        (
+            "clean script",
+            "prony clean tpcb drops those of the builtin",
+        ),
+    ] {
+        let output = bench.prony(words);
+        assert_eq!(output.status.code(), Some(2), "{words}");
+        let said = said(&output)
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        assert!(
+            said.contains("the script workload brings no tables of its own"),
+            "{said}"
+        );
+        assert!(said.contains(hint), "{said}");
+    }
+    let output = bench.prony("run script -b select-only --transactions 1");
+    assert!(
+        said(&output).contains("prony load tpcb"),
+        "{}",
+        said(&output)
+    );
+}

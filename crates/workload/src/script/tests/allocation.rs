@@ -1,0 +1,98 @@
+//! Once it is warm, a user of the script workload allocates nothing for a transaction.
+
+use super::running::{message, program};
+use prony_session::{Ask, Conn, Db, Desk, Program, Rules, UserId};
+use prony_wire::{Exchange, QueryMode};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::rc::Rc;
+use std::task::{Context, Waker};
+
+/// Counts what each thread allocates.
+struct Counting;
+
+thread_local! {
+    static ALLOCATED: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: every call is passed on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATED.set(ALLOCATED.get() + 1);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(at, layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATED.set(ALLOCATED.get() + 1);
+        // SAFETY: as the caller promises.
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+const WARM: u64 = 200;
+const COUNTED: u64 = 2_000;
+
+const SCRIPT: &str = "\\set aid random(1, 100000 * :scale)
+\\set share 1.0 / :aid
+\\if :aid % 2 = 0
+SELECT abalance, :share FROM pgbench_accounts WHERE aid = :aid;
+\\else
+SELECT :a;
+\\endif
+UPDATE pgbench_accounts SET abalance = :share WHERE aid = :aid AND :nothing IS NULL;
+";
+
+#[test]
+fn no_transaction_allocates() {
+    let scripts = program(&[SCRIPT.to_owned()]).expect("reads");
+    let reply = [message(b'C', b"SELECT 1\0"), message(b'Z', b"I")].concat();
+    let parsed = [message(b'1', b""), reply.clone()].concat();
+    for mode in [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared] {
+        let conn = Rc::new(Conn::new(Exchange::postgres(mode, true)));
+        let desk = Rc::new(Desk::new(Rules {
+            transactions: WARM + COUNTED,
+            ..Rules::default()
+        }));
+        conn.opened();
+        let id = UserId {
+            client: 0,
+            clients: 1,
+            seed: 7,
+        };
+        let mut user = scripts.user(id, Db::new(Rc::clone(&conn), Rc::clone(&desk)));
+        let mut context = Context::from_waker(Waker::noop());
+        let (mut done, mut before, mut clock_ns) = (0, 0, 0);
+        loop {
+            if done <= WARM {
+                before = ALLOCATED.get();
+            }
+            if user.as_mut().poll(&mut context).is_ready() {
+                break;
+            }
+            assert_eq!(conn.ask(), Ask::Send);
+            let parses = conn.outgoing().first() == Some(&b'P');
+            conn.take_up();
+            let answer = if parses { &parsed } else { &reply };
+            conn.feed(answer).expect("the protocol holds");
+            clock_ns += 1000;
+            conn.ready(clock_ns);
+            desk.drain_samples(|_| done += 1);
+        }
+        desk.drain_samples(|_| done += 1);
+        let allocated = ALLOCATED.get() - before;
+        assert_eq!(done, WARM + COUNTED);
+        assert_eq!(
+            allocated, 0,
+            "allocations in {COUNTED} transactions, {mode:?}"
+        );
+    }
+}

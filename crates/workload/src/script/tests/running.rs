@@ -1,0 +1,219 @@
+//! Users on a server that answers anything: no script, and no reply, may make one panic or hang.
+
+use crate::script::options::Asked;
+use crate::script::program::Scripts;
+use crate::script::{Names, Script};
+use prony_session::{Ask, Conn, Db, Desk, Ended, Program, Rules, UserId};
+use prony_wire::{Exchange, Fed, QueryMode};
+use proptest::prelude::*;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+/// Requests after which a user of five transactions has done more than its script asks.
+const REQUESTS_MAX: usize = 2000;
+
+const LINES: &[&str] = &[
+    "SELECT :a + 1;",
+    "SELECT ':b', :c",
+    "BEGIN;",
+    "END;",
+    "INSERT INTO t VALUES (:a, :d) \\; SELECT 2 AS a \\gset",
+    "SELECT 1 AS a, 'x' AS b \\gset",
+    "SELECT 1 AS a \\gset 5",
+    "SELECT 1 AS a \\; SELECT 2 AS c \\aset p_",
+    "\\set a 1",
+    "\\set a :a + 1",
+    "\\set b 1.5 / :a",
+    "\\set c random(1, :a)",
+    "\\set d :p_a",
+    "\\set a 1 / 0",
+    "\\set c debug(true)",
+    "\\if :a > 1",
+    "\\if :c",
+    "\\elif :b",
+    "\\else",
+    "\\endif",
+    "\\sleep 1 ms",
+    "\\sleep :a s",
+    "\\sleep 9223372036854775807 s",
+    "\\startpipeline",
+    "\\syncpipeline",
+    "\\endpipeline",
+    "\\shell echo",
+    "\\setshell a echo 1",
+];
+
+pub(super) fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    let length = (body.len() as u32 + 4).to_be_bytes();
+    [&[kind][..], &length, body].concat()
+}
+
+/// One of the replies that a server might give; a rolled back block is idle.
+fn reply(choice: u8, request: &[u8]) -> Vec<u8> {
+    let columns = b"\0\x02a\0\0\0\0\0\0\0\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0\
+        b\0\0\0\0\0\0\0\0\0\0\x19\0\x04\xff\xff\xff\xff\0\0";
+    let row = message(b'D', b"\0\x02\0\0\0\x017\xff\xff\xff\xff");
+    let described = message(b'T', columns);
+    let done = message(b'C', b"SELECT 1\0");
+    let body = match choice % 6 {
+        0 => [described, row, done].concat(),
+        1 => [
+            described.clone(),
+            row.clone(),
+            done.clone(),
+            described,
+            row,
+            done,
+        ]
+        .concat(),
+        2 => [described, done].concat(),
+        3 => message(b'E', b"SERROR\0C40001\0Mfailed\0\0"),
+        4 => [message(b'T', b"\0\x05ab"), row, message(b'D', b"\0"), done].concat(),
+        _ => message(b'I', b""),
+    };
+    let rolled_back = request.ends_with(b"ROLLBACK\0");
+    let block: &[u8] = match choice / 6 {
+        _ if rolled_back => b"I",
+        1 => b"T",
+        2 => b"E",
+        _ => b"I",
+    };
+    [body, message(b'Z', block)].concat()
+}
+
+/// Drives one user to its end.
+fn drive(scripts: &Scripts, mode: QueryMode, replies: &[u8]) -> Ended {
+    let conn = Rc::new(Conn::new(Exchange::postgres(mode, false)));
+    let desk = Rc::new(Desk::new(Rules {
+        transactions: 5,
+        ..Rules::default()
+    }));
+    conn.opened();
+    let id = UserId {
+        client: 1,
+        clients: 3,
+        seed: 7,
+    };
+    let mut user = scripts.user(id, Db::new(Rc::clone(&conn), desk));
+    let mut context = Context::from_waker(Waker::noop());
+    let mut choices = replies.iter().cycle();
+    for clock_ns in 1..REQUESTS_MAX as u64 {
+        if let Poll::Ready(ended) = user.as_mut().poll(&mut context) {
+            return ended;
+        }
+        let ask = conn.ask();
+        let request = conn.outgoing().to_vec();
+        conn.take_up();
+        match ask {
+            Ask::Send => {
+                let choice = *choices.next().expect("cycles");
+                let fed = conn.feed(&reply(choice, &request));
+                assert_eq!(fed.expect("the protocol holds"), Fed::Complete);
+            }
+            Ask::Sleep => {}
+            other => panic!("{other:?} on a connection that is up"),
+        }
+        conn.ready(clock_ns);
+    }
+    panic!("it did not end");
+}
+
+pub(super) fn program(texts: &[String]) -> Option<Scripts> {
+    let mut names = Names::new();
+    let read = texts
+        .iter()
+        .map(|text| Script::parse(&mut names, "a.sql", text, 18));
+    let scripts = read.collect::<Result<Vec<_>, _>>().ok()?;
+    let asked = Asked {
+        scripts,
+        names,
+        defines: vec![("a".to_owned(), "3".to_owned())],
+        builtin: false,
+    };
+    Some(Scripts::new(asked, 1))
+}
+
+/// Lines that make a script more often than not: conditions and pipelines are closed.
+fn text() -> impl Strategy<Value = String> {
+    let line = proptest::sample::select(LINES).prop_map(str::to_owned);
+    let closed = prop_oneof![
+        6 => line.clone(),
+        1 => line.clone().prop_map(|line| format!("\\if :a % 2 = 1\n{line}\n\\else\nSELECT 3;\n\\endif")),
+        1 => line.prop_map(|line| format!("\\startpipeline\n{line}\nSELECT :a;\n\\endpipeline")),
+    ];
+    proptest::collection::vec(closed, 1..8).prop_map(|lines| lines.join("\n"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn no_script_and_no_reply_makes_a_user_panic(
+        texts in proptest::collection::vec(text(), 1..3),
+        replies in proptest::collection::vec(0_u8..18, 1..40),
+    ) {
+        if let Some(scripts) = program(&texts) {
+            for mode in [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared] {
+                drive(&scripts, mode, &replies);
+            }
+        }
+    }
+}
+
+#[test]
+fn reasons_name_file_line_and_command() {
+    for (text, mode, reason) in [
+        (
+            "SELECT 1;\n\\set x 1 / 0\n",
+            QueryMode::Simple,
+            "a.sql:2: division by zero; command 2 (\\set x 1 / 0): evaluation of meta-command failed",
+        ),
+        (
+            "\\if :nothing\nSELECT 1;\n\\endif",
+            QueryMode::Prepared,
+            "a.sql:1: undefined variable \"nothing\"; command 1 (\\if :nothing): evaluation of \
+             meta-command failed",
+        ),
+        (
+            "\\endpipeline",
+            QueryMode::Extended,
+            "a.sql:1: command 1 (\\endpipeline): not in pipeline mode",
+        ),
+        (
+            "\\startpipeline\nSELECT 1 \\gset\n\\endpipeline",
+            QueryMode::Extended,
+            "a.sql:2: command 2 (SELECT 1): \\gset is not allowed in pipeline mode",
+        ),
+        (
+            "\\startpipeline\nSELECT 1;",
+            QueryMode::Extended,
+            "a.sql: end of script reached with pipeline open",
+        ),
+        (
+            "\n\\startpipeline\nSELECT 1;",
+            QueryMode::Simple,
+            "a.sql:2: cannot use pipeline mode with the simple query protocol",
+        ),
+        (
+            "\\sleep :x",
+            QueryMode::Simple,
+            "a.sql:1: sleep: undefined variable \"x\"; command 1 (\\sleep :x): execution of \
+             meta-command failed",
+        ),
+    ] {
+        let scripts = program(&[text.to_owned()]).expect("reads");
+        let ended = drive(&scripts, mode, &[0]);
+        assert_eq!(ended, Ended::Failed(reason.to_owned()));
+    }
+}
+
+#[test]
+fn a_block_left_open_ends_the_user_and_a_failed_statement_does_not() {
+    let scripts = program(&["BEGIN;".to_owned()]).expect("reads");
+    // A reply that leaves the block open; then one that fails.
+    let open = drive(&scripts, QueryMode::Simple, &[6]);
+    let reason = "a.sql: end of script reached without completing the last transaction";
+    assert_eq!(open, Ended::Failed(reason.to_owned()));
+    assert_eq!(drive(&scripts, QueryMode::Simple, &[3]), Ended::Finished);
+    assert_eq!(drive(&scripts, QueryMode::Prepared, &[15]), Ended::Finished);
+}
