@@ -57,27 +57,27 @@ def subsets(options):
 
 def reports(major):
     """Short runs with all combinations of what changes the report."""
-    options = ["-r", "-C", "-R 5000", "-L 100", "-l"]
+    options = ["-r", "-C", "-R 5000", "-L 9000", "-l"]
     if major >= 15:
         options += ["--failures-detailed", "--max-tries=3"]
     for scripts in ("-S", "-S -f two.sql@3"):
         for chosen in subsets(options):
             yield Case(("-n", "-t", "6", "--random-seed=7", *scripts.split(), *chosen))
     if major >= 15:
-        options = ["-r", "-l", "-L 100", "--failures-detailed", "--max-tries=3", "--verbose-errors"]
+        options = ["-r", "-l", "-L 9000", "--failures-detailed", "--max-tries=3", "--verbose-errors"]
         for scripts in ("-f fail.sql", "-f fail.sql -f deadlock.sql"):
             for chosen in subsets(options):
                 yield Case(("-n", "-t", "9", "--random-seed=7", *scripts.split(), *chosen))
-        for chosen in subsets(["-r", "-l", "-P 1", "-L 100", "--failures-detailed", "--max-tries=2"]):
+        for chosen in subsets(["-r", "-l", "-P 1", "-L 9000", "--failures-detailed", "--max-tries=2"]):
             yield Case(("-n", "-t", "3", "-f", "always.sql", *chosen))
 
 
 def timed(major):
     """Runs by the clock: progress lines, skipped transactions, aggregated logs."""
     tries = ["--max-tries=3", "--failures-detailed"] if major >= 15 else []
-    for chosen in subsets(["--progress-timestamp", "-R 200", "-L 100", *tries[:1]]):
+    for chosen in subsets(["--progress-timestamp", "-R 200", "-L 9000", *tries[:1]]):
         yield Case(("-n", "-S", "-T", "2", "-P", "1", *chosen))
-    for chosen in subsets(["-R 200", "-L 100", *tries]):
+    for chosen in subsets(["-R 200", "-L 9000", *tries]):
         yield Case(("-n", "-S", "-T", "3", "-l", "--aggregate-interval=1", *chosen))
     for chosen in subsets(["-r", "-l", "-P 1"]):
         yield Case(("-n", "-T", "2", "-R", "1000", "-L", "30", "-f", "slow.sql", *chosen))
