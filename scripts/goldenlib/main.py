@@ -6,7 +6,6 @@ case's state reach another: each worker has a database, and each run a folder of
 import argparse
 import concurrent.futures
 import difflib
-import json
 import os
 import pathlib
 import queue
@@ -32,10 +31,10 @@ def arguments(argv):
     parser.add_argument("--prony", default=prony, help="the command that is to be like pgbench")
     parser.add_argument("--pgbench", help="the pgbench to be like (the newest found, or of PRONY_PG_BINDIR)")
     parser.add_argument("--cases", default="", help="only command lines that this regular expression finds")
-    parser.add_argument("--quick", action="store_true", help="every seventh case")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="only every Nth command line (1)")
     parser.add_argument("--list", action="store_true", help="print the command lines")
     parser.add_argument("--jobs", type=int, default=4, help="cases at a time (4)")
-    parser.add_argument("--record", metavar="FILE", help="write what pgbench printed, numbers kept, to FILE as JSON")
+    parser.add_argument("--record", metavar="FILE", help="write pgbench's reports, numbers kept, to FILE")
     parser.add_argument("--self-test", action="store_true", help="compare pgbench with itself, then with a liar")
     return parser.parse_args(argv)
 
@@ -159,7 +158,7 @@ def compare(golden, chosen, pgbench, other, jobs, record=None):
         expected = golden.run(case, pgbench)
         found = golden.run(case, other)
         if record is not None:
-            recorded[case.id] = {k: v for k, v in expected.items() if k != "folder"}
+            recorded[case.id] = record_text(case, expected)
         return differences(case, shapes(expected), shapes(found))
 
     different = 0
@@ -171,8 +170,24 @@ def compare(golden, chosen, pgbench, other, jobs, record=None):
             if count % 50 == 0:
                 say(f"{count} of {len(chosen)} command lines, {different} differ")
     if record is not None:
-        pathlib.Path(record).write_text(json.dumps(recorded, indent=1, sort_keys=True))
+        pathlib.Path(record).write_text("".join(recorded[case.id] for case in chosen))
     return different
+
+
+def record_text(case, found):
+    """A run with a report: the command line, the report, the first line of progress, and one line of
+    each kind of the logs. Empty for other runs."""
+    if "\ntps = " not in found["stdout"] and "\nnumber of failed" not in found["stdout"]:
+        return ""
+    lines = [f"$ {case.id}"] + ["| " + line for line in found["stdout"].splitlines()]
+    progress = [line for line in found["stderr"].splitlines() if line.startswith("progress: ")]
+    lines += ["progress| " + line for line in progress[:1]]
+    kinds = {}
+    for text in found["logs"].values():
+        for line in text.splitlines():
+            kinds.setdefault(shape.line_shape(line), line)
+    lines += ["log| " + line for line in kinds.values()]
+    return "\n".join(lines) + "\n"
 
 
 def version_text(program):
@@ -184,7 +199,7 @@ def version_text(program):
 def choose(asked, major):
     """The cases asked for."""
     chosen = [case for case in cases.all_cases(major) if re.search(asked.cases, case.id)]
-    return chosen[::7] if asked.quick else chosen
+    return chosen[:: asked.every]
 
 
 def main(argv):

@@ -480,12 +480,12 @@ impl Reader<'_> {
                 "need at least {needed} open files, but system limit is {hard}"
             ));
         }
-        if soft < needed as u64 {
-            if let Err(reason) = self.host.raise_open_files(needed as u64) {
-                return refuse(format!(
-                    "need at least {needed} open files, but couldn't raise the limit: {reason}"
-                ));
-            }
+        if soft < needed as u64
+            && let Err(reason) = self.host.raise_open_files(needed as u64)
+        {
+            return refuse(format!(
+                "need at least {needed} open files, but couldn't raise the limit: {reason}"
+            ));
         }
         Ok(())
     }

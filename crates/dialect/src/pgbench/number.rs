@@ -104,10 +104,10 @@ pub(crate) fn atof(text: &str) -> f64 {
     if begins("nan") {
         return f64::NAN;
     }
-    if begins("0x") {
-        if let Some(value) = hexadecimal(&body[2..]) {
-            return sign * value;
-        }
+    if begins("0x")
+        && let Some(value) = hexadecimal(&body[2..])
+    {
+        return sign * value;
     }
     sign * decimal(body)
 }

@@ -135,10 +135,10 @@ pub fn report(level: &Level, run: &RunReport) -> String {
             counts.failures(),
             fixed(percent(counts.failures(), all), 3)
         );
+        details(&mut text, "", level, run, counts);
         if counts.succeeded + counts.skipped == 0 && !level.at_least(18) {
             return text;
         }
-        details(&mut text, "", level, run, counts);
     } else if all == 0 {
         return text;
     }
