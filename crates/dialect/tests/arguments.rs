@@ -1,21 +1,38 @@
-//! Command lines against the real pgbench 15: what it refuses before it connects, Prony's reader must
+//! Command lines against the real pgbench: what it refuses before it connects, Prony's reader must
 //! refuse with the same text and status; what it accepts must be accepted.
 //!
-//! Skipped, with a message, where pgbench 15 is not installed.
+//! Every pgbench from 13 to 19 below /usr/lib/postgresql is compared with, at its level, and those in
+//! PRONY_TEST_PGBENCH (paths with colons between them). Skipped, with a message, where there is none.
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use prony_dialect::pgbench::{Host, Invocation, Level, list_text, read, show_text};
+use prony_dialect::pgbench::{Host, Invocation, Level, Voice, list_text, read, show_text};
 
-const PGBENCH: &str = "/usr/lib/postgresql/15/bin/pgbench";
+/// A real pgbench.
+struct Real {
+    path: String,
+    level: Level,
+}
 
 /// The outside world of a test: a fixed environment, real files, the limits of this process.
 struct World {
     variables: Vec<(&'static str, &'static str)>,
     said: String,
     open_files: (u64, u64),
+    voice: Voice,
+}
+
+impl World {
+    fn new(argv0: &str, level: &Level) -> Self {
+        Self {
+            variables: Vec::new(),
+            said: String::new(),
+            open_files: (1024, 4096),
+            voice: Voice::new(argv0, level),
+        }
+    }
 }
 
 impl Host for World {
@@ -33,12 +50,12 @@ impl Host for World {
         let name = path.display();
         match std::fs::read(path) {
             Ok(script) if !script.is_empty() => Ok(()),
-            Err(_) if path != Path::new("-") => Err(format!(
-                "pgbench: error: could not open file \"{name}\": No such file or directory\n"
-            )),
-            _ => Err(format!(
-                "pgbench: error: empty command list for script \"{name}\"\n"
-            )),
+            Err(_) if path != Path::new("-") => Err(self.voice.fatal(&format!(
+                "could not open file \"{name}\": No such file or directory"
+            ))),
+            _ => Err(self
+                .voice
+                .fatal(&format!("empty command list for script \"{name}\""))),
         }
     }
 
@@ -84,8 +101,8 @@ struct Spoken {
     status: i32,
 }
 
-fn real(arguments: &[&str], variables: &[(&'static str, &'static str)]) -> Spoken {
-    let output = Command::new(PGBENCH)
+fn spoken(path: &str, arguments: &[&str], variables: &[(&'static str, &'static str)]) -> Spoken {
+    let output = Command::new(path)
         .args(arguments)
         .env_clear()
         .env("PGHOST", "/nonexistent")
@@ -102,9 +119,9 @@ fn real(arguments: &[&str], variables: &[(&'static str, &'static str)]) -> Spoke
 }
 
 /// What Prony says, or `None` and what it said so far where pgbench would connect.
-fn ours(level: &Level, arguments: &[&str], world: &mut World) -> Option<Spoken> {
+fn ours(real: &Real, arguments: &[&str], world: &mut World) -> Option<Spoken> {
     let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-    let (stdout, stderr, status) = match read(PGBENCH, &arguments, level, world) {
+    let (stdout, stderr, status) = match read(&real.path, &arguments, &real.level, world) {
         Ok(Invocation::Run(_) | Invocation::Initialize(_)) => return None,
         Ok(Invocation::Help(text) | Invocation::Version(text)) => (text, String::new(), 0),
         Ok(Invocation::ListBuiltins) => (String::new(), list_text(), 0),
@@ -123,14 +140,14 @@ fn ours(level: &Level, arguments: &[&str], world: &mut World) -> Option<Spoken> 
 }
 
 /// Whether Prony refuses or does this before connecting; panics where it differs from pgbench.
-fn compare(level: &Level, arguments: &[&str], variables: &[(&'static str, &'static str)]) -> bool {
-    let expected = real(arguments, variables);
+fn compare(real: &Real, arguments: &[&str], variables: &[(&'static str, &'static str)]) -> bool {
+    let expected = spoken(&real.path, arguments, variables);
     let mut world = World {
         variables: variables.to_vec(),
-        said: String::new(),
         open_files: open_files(),
+        ..World::new(&real.path, &real.level)
     };
-    match ours(level, arguments, &mut world) {
+    match ours(real, arguments, &mut world) {
         Some(spoken) => {
             assert_eq!(spoken, expected, "{arguments:?} {variables:?}");
             true
@@ -147,18 +164,33 @@ fn compare(level: &Level, arguments: &[&str], variables: &[(&'static str, &'stat
     }
 }
 
-fn level_of_real() -> Option<Level> {
-    if !Path::new(PGBENCH).exists() {
-        eprintln!("skipped: there is no {PGBENCH}");
-        return None;
+/// Those that are installed.
+fn installed() -> Vec<Real> {
+    let mut paths: Vec<String> = (13..=19)
+        .map(|major| format!("/usr/lib/postgresql/{major}/bin/pgbench"))
+        .collect();
+    let more = std::env::var("PRONY_TEST_PGBENCH").unwrap_or_default();
+    paths.extend(
+        more.split(':')
+            .filter(|path| !path.is_empty())
+            .map(str::to_owned),
+    );
+    paths.retain(|path| Path::new(path).exists());
+    if paths.is_empty() {
+        eprintln!("skipped: there is no pgbench from 13 to 19 below /usr/lib/postgresql");
     }
-    let version = real(&["--version"], &[]).stdout;
-    let text = version
-        .trim()
-        .strip_prefix("pgbench (PostgreSQL) ")
-        .unwrap()
-        .to_owned();
-    Some(Level::parse(&text).unwrap())
+    let with_level = |path: String| {
+        let version = spoken(&path, &["--version"], &[]).stdout;
+        let text = version
+            .trim()
+            .strip_prefix("pgbench (PostgreSQL) ")
+            .unwrap();
+        Real {
+            level: Level::parse(text).unwrap(),
+            path,
+        }
+    };
+    paths.into_iter().map(with_level).collect()
 }
 
 /// Command lines, a blank between arguments; `_` stands for a blank and `""` for an empty argument.
@@ -530,23 +562,23 @@ fn words(line: &str) -> Vec<String> {
 
 #[test]
 fn single_command_lines() {
-    let Some(level) = level_of_real() else { return };
-    let mut before_connecting = 0;
-    for line in LINES.lines().filter(|line| !line.is_empty()) {
-        let words = words(line);
-        let arguments: Vec<&str> = words.iter().map(String::as_str).collect();
-        before_connecting += usize::from(compare(&level, &arguments, &[]));
+    for real in &installed() {
+        let mut before_connecting = 0;
+        for line in LINES.lines().filter(|line| !line.is_empty()) {
+            let words = words(line);
+            let arguments: Vec<&str> = words.iter().map(String::as_str).collect();
+            before_connecting += usize::from(compare(real, &arguments, &[]));
+        }
+        assert!(
+            before_connecting > 200,
+            "only {before_connecting} lines end before connecting"
+        );
     }
-    assert!(
-        before_connecting > 200,
-        "only {before_connecting} lines end before connecting"
-    );
 }
 
 /// Which of two mistakes is complained of depends on their order and on the order of the checks.
 #[test]
 fn pairs_of_options() {
-    let Some(level) = level_of_real() else { return };
     let pieces = [
         "-i",
         "-S",
@@ -572,62 +604,62 @@ fn pairs_of_options() {
         "-D x",
         "--random-seed=7",
         "-f /nonexistent",
+        "-d",
     ];
-    for first in pieces {
-        for second in pieces {
-            let line = format!("{first} {second}");
-            let arguments: Vec<&str> = line.split(' ').collect();
-            compare(&level, &arguments, &[]);
+    for real in &installed() {
+        for first in pieces {
+            for second in pieces {
+                let line = format!("{first} {second}");
+                let arguments: Vec<&str> = line.split(' ').collect();
+                compare(real, &arguments, &[]);
+            }
         }
     }
 }
 
 #[test]
 fn environment() {
-    let Some(level) = level_of_real() else { return };
-    for seed in ["", "one", "42", "time_", "-1"] {
-        compare(&level, &["--foo"], &[("PGBENCH_RANDOM_SEED", seed)]);
-        compare(
-            &level,
-            &["--random-seed=5", "-c", "x"],
-            &[("PGBENCH_RANDOM_SEED", seed)],
-        );
-        compare(&level, &["-V"], &[("PGBENCH_RANDOM_SEED", seed)]);
+    for real in &installed() {
+        for seed in ["", "one", "42", "time_", "-1"] {
+            let seed = [("PGBENCH_RANDOM_SEED", seed)];
+            compare(real, &["--foo"], &seed);
+            compare(real, &["--random-seed=5", "-c", "x"], &seed);
+            compare(real, &["-V"], &seed);
+        }
+        let posix = [("POSIXLY_CORRECT", "1")];
+        compare(real, &["db", "-c", "x"], &posix);
+        compare(real, &["-c", "x", "db"], &posix);
+        compare(real, &["-n", "db"], &posix);
+        compare(real, &["a", "b"], &[("PGDATABASE", "c")]);
     }
-    let posix = [("POSIXLY_CORRECT", "1")];
-    compare(&level, &["db", "-c", "x"], &posix);
-    compare(&level, &["-c", "x", "db"], &posix);
-    compare(&level, &["-n", "db"], &posix);
-    compare(&level, &["a", "b"], &[("PGDATABASE", "c")]);
 }
 
 #[test]
 fn too_many_scripts() {
-    let Some(level) = level_of_real() else { return };
-    assert!(compare(&level, &["-S"; 129], &[]));
-    assert!(!compare(&level, &["-S"; 128], &[]));
+    for real in &installed() {
+        assert!(compare(real, &["-S"; 129], &[]));
+        assert!(!compare(real, &["-S"; 128], &[]));
+    }
 }
 
 #[test]
 fn help_has_the_headings_and_options_of_the_real_one() {
-    let Some(level) = level_of_real() else { return };
-    let expected = real(&["--help"], &[]).stdout;
-    let mut world = World {
-        variables: Vec::new(),
-        said: String::new(),
-        open_files: (1024, 1024),
-    };
-    let found = ours(&level, &["--help"], &mut world).unwrap().stdout;
-    for line in expected.lines() {
-        let options = line
-            .split_whitespace()
-            .filter(|word| word.starts_with("--"));
-        for option in options {
-            let name = option.split(['=', ',']).next().unwrap();
-            assert!(found.contains(name), "--help does not name {name}");
-        }
-        if line.ends_with(':') {
-            assert!(found.contains(line), "--help has no {line:?}");
+    for real in &installed() {
+        let expected = spoken(&real.path, &["--help"], &[]).stdout;
+        let mut world = World::new(&real.path, &real.level);
+        let found = ours(real, &["--help"], &mut world).unwrap().stdout;
+        for line in expected.lines() {
+            for option in line
+                .split_whitespace()
+                .filter(|word| word.starts_with("--"))
+            {
+                let name = option.split(['=', ',']).next().unwrap();
+                assert!(found.contains(name), "--help does not name {name}");
+            }
+            if line.ends_with(':') {
+                let heading = !line.trim_start().starts_with(|c: char| c.is_lowercase());
+                assert!(!heading || found.contains(line), "--help has no {line:?}");
+            }
         }
     }
 }
@@ -651,7 +683,7 @@ mod anything {
         fn is_answered(words in proptest::collection::vec(word(), 0..6), major in 13_u16..20) {
             let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
             let level = Level::of_major(major).unwrap();
-            let mut world = World { variables: Vec::new(), said: String::new(), open_files: (1024, 4096) };
+            let mut world = World::new("/x/pgbench", &level);
             if let Err(refused) = read("/x/pgbench", &words, &level, &mut world) {
                 prop_assert!(refused.stderr.contains("pgbench: "), "{}", refused.stderr);
                 prop_assert!(refused.stderr.ends_with('\n'));
@@ -666,16 +698,12 @@ mod anything {
 fn levels_differ() {
     let say = |major: u16, line: &str| {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        let mut world = World {
-            variables: Vec::new(),
-            said: String::new(),
-            open_files: (1024, 4096),
-        };
+        let level = Level::of_major(major).unwrap();
         read(
             "pgbench",
             &words,
-            &Level::of_major(major).unwrap(),
-            &mut world,
+            &level,
+            &mut World::new("pgbench", &level),
         )
     };
     let refusal = |major, line: &str| say(major, line).unwrap_err().stderr;

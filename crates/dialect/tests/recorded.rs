@@ -1,6 +1,6 @@
-//! Reports, progress lines and log lines of the real pgbench 15, made again to the letter.
+//! Reports, progress lines and log lines of the real pgbench 15 and 18, made again to the letter.
 //!
-//! `recorded/reports-15.txt` is what `scripts/golden-pgbench --record` wrote. A record's command line
+//! `recorded/reports-*.txt` are what `scripts/golden-pgbench --record` wrote. A record's command line
 //! goes through the reader of arguments; counts, means and deviations are taken from the record;
 //! percentages, speeds, unmeasured latencies and every word around them must come out the same.
 
@@ -13,7 +13,10 @@ use prony_dialect::pgbench::{
     report,
 };
 
-const RECORDS: &str = include_str!("recorded/reports-15.txt");
+const RECORDS: [&str; 2] = [
+    include_str!("recorded/reports-15.txt"),
+    include_str!("recorded/reports-18.txt"),
+];
 
 struct Nothing;
 
@@ -55,10 +58,7 @@ struct Record {
 
 fn records() -> Vec<Record> {
     let mut records = Vec::new();
-    for text in RECORDS
-        .split("$ pgbench ")
-        .flat_map(|part| part.split("\n$ "))
-    {
+    for text in RECORDS.iter().flat_map(|part| part.split("\n$ ")) {
         let text = text.strip_prefix("$ ").unwrap_or(text);
         let mut lines = text.lines();
         let Some(command) = lines.next() else {
@@ -171,7 +171,8 @@ fn command(row: &str, retries: bool) -> CommandReport {
     let failures = number() as u64;
     let retries = if retries { number() as u64 } else { 0 };
     CommandReport {
-        first_line: rest.strip_prefix(' ').unwrap().to_owned(),
+        // Up to 17 two blanks go before it.
+        first_line: rest.strip_prefix(' ').unwrap_or(rest).to_owned(),
         latency: moments(1, mean_ms, 0.0),
         failures,
         retries,
@@ -192,6 +193,11 @@ fn run_report(record: &Record) -> RunReport {
     let tps = after(head, "tps = ").unwrap_or(1.0);
     let connected = (all.succeeded + all.failures()) as f64;
     let average_ms = after(head, "average connection time = ").unwrap_or(0.0);
+    // From the speed; where nothing succeeded, from the latency that was not measured.
+    let duration_us = match after(head, "latency average = ") {
+        Some(mean_ms) if succeeded == 0 => mean_ms * 1e3 * all.all() as f64,
+        _ => succeeded as f64 / tps * 1e6,
+    };
     let mut scripts = Vec::new();
     let blocks: Vec<&[&str]> = if options.scripts.len() > 1 {
         let starts: Vec<usize> = (0..tail.len())
@@ -208,13 +214,22 @@ fn run_report(record: &Record) -> RunReport {
     };
     for (at, choice) in options.scripts.iter().enumerate() {
         let block = blocks.get(at).copied().unwrap_or(&[]);
-        let succeeded = block.iter().find_map(|line| {
+        // Up to 17 the successful are those that the second line counts.
+        let counted = |line: &&str| {
             line.strip_prefix(" - ")?
                 .split_once(" transactions (")?
                 .0
                 .parse()
                 .ok()
-        });
+        };
+        let succeeded = if record.level.at_least(18) {
+            Some(count(
+                block,
+                " - number of transactions actually processed: ",
+            ))
+        } else {
+            block.iter().find_map(counted)
+        };
         let rows = block.iter().filter(|line| line.starts_with("     "));
         scripts.push(ScriptReport {
             description: choice.description(),
@@ -245,7 +260,7 @@ fn run_report(record: &Record) -> RunReport {
         failures_detailed: options.failures_detailed,
         per_command: options.report_per_command,
         late: count(head, &late_line(options)),
-        duration_us: (succeeded as f64 / tps * 1e6).round() as u64,
+        duration_us: duration_us.round() as u64,
         connecting_us: (after(head, "initial connection time = ").unwrap_or(0.0) * 1e3).round()
             as u64,
         connections_us: (average_ms * 1e3 * connected).round() as u64,
