@@ -260,7 +260,7 @@ fn run_report(record: &Record) -> RunReport {
         failures_detailed: options.failures_detailed,
         per_command: options.report_per_command,
         late: count(head, &late_line(options)),
-        duration_us: duration_us.round() as u64,
+        duration_us: duration_us.round().max(1.0) as u64,
         connecting_us: (after(head, "initial connection time = ").unwrap_or(0.0) * 1e3).round()
             as u64,
         connections_us: (average_ms * 1e3 * connected).round() as u64,
