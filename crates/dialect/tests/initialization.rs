@@ -1,5 +1,5 @@
-//! The statements of `-i`: those that a server logged (log_statement=all) under the real pgbench 15,
-//! in `recorded/init-15.txt`, and what differs at other levels.
+//! The statements of `-i`: those that a server 15 logged (log_statement=all) under the real pgbench 13,
+//! 15, 17 and 18, in `recorded/init-*.txt`, and what differs with other servers and options.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -8,7 +8,12 @@ use prony_dialect::pgbench::{
     Host, InitOptions, Invocation, Level, ServerFacts, Table, Work, copy_row, read, sql, step,
 };
 
-const RECORDS: &str = include_str!("recorded/init-15.txt");
+const RECORDS: [(u16, &str); 4] = [
+    (13, include_str!("recorded/init-13.txt")),
+    (15, include_str!("recorded/init-15.txt")),
+    (17, include_str!("recorded/init-17.txt")),
+    (18, include_str!("recorded/init-18.txt")),
+];
 
 struct Nothing;
 
@@ -60,22 +65,20 @@ fn work(major: u16, command: &str, server: u32) -> Vec<Work> {
 }
 
 #[test]
-fn statements_are_those_of_pgbench_15() {
+fn statements_are_pgbenchs() {
     let mut commands = 0;
-    for record in RECORDS.split("$ ").filter(|record| !record.is_empty()) {
-        let mut lines = record.lines();
-        let command = lines.next().unwrap();
-        let expected: Vec<String> = lines
-            .map(|line| line.strip_prefix("| ").unwrap().replace("\\n", "\n"))
-            .collect();
-        assert_eq!(
-            sql(&work(15, command, 150_018)),
-            expected,
-            "pgbench {command}"
-        );
-        commands += 1;
+    for (major, records) in RECORDS {
+        for record in records.split("$ ").filter(|record| !record.is_empty()) {
+            let mut lines = record.lines();
+            let command = lines.next().unwrap();
+            let statement = |line: &str| line.strip_prefix("| ").unwrap().replace("\\n", "\n");
+            let expected: Vec<String> = lines.map(statement).collect();
+            let found = sql(&work(major, command, 150_018));
+            assert_eq!(found, expected, "pgbench {major} {command}");
+            commands += 1;
+        }
     }
-    assert_eq!(commands, 12);
+    assert_eq!(commands, 48);
 }
 
 fn statements(major: u16, command: &str, server: u32) -> String {

@@ -69,9 +69,9 @@ fn everything() -> RunReport {
         per_command: true,
         counts: all,
         late: 45,
-        duration_us: 2_000_000,
-        connecting_us: 5072,
-        connections_us: 8000,
+        duration_ns: 2_000_000_000,
+        connecting_ns: 5_072_000,
+        connections_ns: 8_000_000,
         scripts: vec![
             script("/a.sql", 3, &["\\set x 1", "select 1;"]),
             script("<builtin: select only>", 1, &[]),
@@ -327,7 +327,7 @@ fn reports_end_early_where_nothing_succeeded() {
 fn connections_of_transactions() {
     let mut run = plain();
     run.reconnect = true;
-    run.connections_us = 160_000;
+    run.connections_ns = 160_000_000;
     let text = of(15, &run);
     assert!(text.ends_with(
         "average connection time = 1.000 ms\ntps = 80.000000 (including reconnection times)\n"

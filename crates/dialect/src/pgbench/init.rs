@@ -63,6 +63,11 @@ pub enum Work {
     },
 }
 
+/// Level 18 asks this of each table that it copies to; `$1` is the table's name, and `r` an ordinary
+/// table.
+pub const RELKIND_SQL: &str =
+    "SELECT relkind FROM pg_catalog.pg_class WHERE oid=$1::pg_catalog.regclass";
+
 /// What a step must know of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerFacts {

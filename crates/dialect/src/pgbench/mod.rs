@@ -31,7 +31,7 @@ pub use before::{
     PARTITIONS_SQL, SCALE_SQL, TableFacts, count_failed, no_accounts, scale_ignored, vacuum,
 };
 pub use builtin::{BUILTINS, Builtin, list_text, show_text};
-pub use init::{ServerFacts, Table, Work, copy_row, sql, step};
+pub use init::{RELKIND_SQL, ServerFacts, Table, Work, copy_row, sql, step};
 pub use level::{Level, NoLevel};
 pub use load::{LoadProgress, done_line, step_name};
 pub use log::{AggregateLine, LogFormat, Outcome, TransactionLine, log_path};

@@ -99,12 +99,12 @@ pub struct RunReport {
     pub counts: Counts,
     /// Successful ones that took longer than `-L`.
     pub late: u64,
-    /// From the first thread's start after connecting to the end of everything, µs.
-    pub duration_us: u64,
-    /// From the start of all to the first thread's start after connecting, µs.
-    pub connecting_us: u64,
-    /// Sum of the time of all connection attempts, µs; with `-C` those of transactions.
-    pub connections_us: u64,
+    /// From the first thread's start after connecting to the end of everything, ns.
+    pub duration_ns: u64,
+    /// From the start of all to the first thread's start after connecting, ns.
+    pub connecting_ns: u64,
+    /// Sum of the time of all connection attempts, ns; with `-C` those of transactions.
+    pub connections_ns: u64,
     /// The scripts in order; never empty.
     pub scripts: Vec<ScriptReport>,
 }
@@ -276,12 +276,12 @@ fn latency(text: &mut String, level: &Level, run: &RunReport) {
         measured(text, "", counts);
     } else {
         // Not measured: what it must have been if clients never paused.
-        let connecting_us = if level.at_least(14) {
+        let connecting_ns = if level.at_least(14) {
             0
         } else {
-            run.connecting_us
+            run.connecting_ns
         };
-        let whole_us = (run.duration_us + connecting_us) as f64;
+        let whole_us = us(run.duration_ns + connecting_ns);
         let failures = if counts.failures() > 0 && level.at_least(15) {
             " (including failures)"
         } else {
@@ -310,14 +310,19 @@ fn latency(text: &mut String, level: &Level, run: &RunReport) {
     }
 }
 
+/// ns to µs, pgbench's unit: its roundings follow from it.
+fn us(ns: u64) -> f64 {
+    ns as f64 / 1e3
+}
+
 /// Transactions a second in the time over which 14 and later (13: with connecting) count them.
 pub(crate) fn tps(level: &Level, run: &RunReport, transactions: u64) -> f64 {
-    let connecting_us = if level.at_least(14) {
+    let connecting_ns = if level.at_least(14) {
         0
     } else {
-        run.connecting_us
+        run.connecting_ns
     };
-    transactions as f64 / ((run.duration_us + connecting_us) as f64 / 1e6)
+    transactions as f64 / (us(run.duration_ns + connecting_ns) / 1e6)
 }
 
 fn speed(text: &mut String, level: &Level, run: &RunReport) {
@@ -325,8 +330,8 @@ fn speed(text: &mut String, level: &Level, run: &RunReport) {
     let tps = tps(level, run, counts.succeeded);
     if !level.at_least(14) {
         // 13: the second takes each client's share of the connecting out of the whole.
-        let whole_us = (run.duration_us + run.connecting_us) as f64;
-        let without_us = whole_us - run.connections_us as f64 / f64::from(run.clients);
+        let whole_us = us(run.duration_ns + run.connecting_ns);
+        let without_us = whole_us - us(run.connections_ns) / f64::from(run.clients);
         *text += &format!(
             "tps = {} (including connections establishing)\n\
              tps = {} (excluding connections establishing)\n",
@@ -341,13 +346,13 @@ fn speed(text: &mut String, level: &Level, run: &RunReport) {
         };
         *text += &format!(
             "average connection time = {} ms\ntps = {} (including reconnection times)\n",
-            fixed(0.001 * run.connections_us as f64 / connections as f64, 3),
+            fixed(0.001 * us(run.connections_ns) / connections as f64, 3),
             fixed(tps, 6)
         );
     } else {
         *text += &format!(
             "initial connection time = {} ms\ntps = {} (without initial connection time)\n",
-            fixed(0.001 * run.connecting_us as f64, 3),
+            fixed(0.001 * us(run.connecting_ns), 3),
             fixed(tps, 6)
         );
     }
