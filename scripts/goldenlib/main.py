@@ -27,8 +27,12 @@ def arguments(argv):
     """Command line."""
     env = os.environ.get
     parser = argparse.ArgumentParser(prog="scripts/golden-pgbench")
-    prony = env("PRONY", str(ROOT / "target/release/prony")) + " pgbench"
-    parser.add_argument("--prony", default=prony, help="the command that is to be like pgbench")
+    prony = env("PRONY", str(ROOT / "target/release/prony"))
+    parser.add_argument(
+        "--prony",
+        default=prony,
+        help="what is to be like pgbench: a program, called by the name pgbench; or a command of several words (PRONY)",
+    )
     parser.add_argument("--pgbench", help="the pgbench to be like (the newest found, or of PRONY_PG_BINDIR)")
     parser.add_argument("--cases", default="", help="only command lines that this regular expression finds")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every Nth command line (1)")
@@ -52,9 +56,11 @@ class Tool:
         self.env = env
         folder.mkdir()
         self.program = folder / "pgbench"
-        # The name it is called by stays `.../pgbench`.
-        words = shlex.join(command)
-        self.program.write_text(f'#!/bin/bash\nexec -a "$0" {words} "$@"\n')
+        # A program's name stays `.../pgbench`, as it is called. A command of several words, such as
+        # `prony pgbench`, has a name of its own.
+        self.named = len(command) == 1
+        name = '-a "$0" ' if self.named else ""
+        self.program.write_text(f'#!/bin/bash\nexec {name}{shlex.join(command)} "$@"\n')
         self.program.chmod(0o755)
 
     def run(self, case, environment, database):
@@ -83,6 +89,8 @@ class Tool:
                 if path.name not in cases.SCRIPTS:
                     logs[path.name] = path.read_text(errors="replace")
         folder = str(self.folder)
+        if not self.named:
+            err = re.sub(r"^pgbench: (?=unrecognized|invalid option|option )", f"{folder}/pgbench: ", err, flags=re.M)
         return {"status": status, "stdout": out, "stderr": err, "logs": logs, "folder": folder}
 
 

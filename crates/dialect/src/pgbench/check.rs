@@ -5,12 +5,13 @@
 
 use std::ffi::OsString;
 
-use super::args::{Host, Refused, Said};
 use super::builtin::BUILTINS;
+use super::host::{Host, Refused};
 use super::level::Level;
 use super::options::{
     InitOptions, Invocation, Limit, Log, PartitionMethod, RunOptions, ScriptChoice, ScriptSource,
 };
+use super::table::Said;
 use super::voice::Voice;
 
 /// pgbench's `-t` where neither that nor `-T` is given.

@@ -13,6 +13,7 @@ mod builtin;
 mod check;
 mod getopt;
 mod help;
+mod host;
 mod init;
 mod level;
 mod load;
@@ -24,13 +25,15 @@ mod progress;
 mod report;
 mod script_report;
 mod settings;
+mod table;
 mod voice;
 
-pub use args::{Host, Refused, read};
+pub use args::read;
 pub use before::{
     PARTITIONS_SQL, SCALE_SQL, TableFacts, count_failed, no_accounts, scale_ignored, vacuum,
 };
 pub use builtin::{BUILTINS, Builtin, list_text, show_text};
+pub use host::{Host, Refused};
 pub use init::{RELKIND_SQL, ServerFacts, Table, Work, copy_row, sql, step};
 pub use level::{Level, NoLevel};
 pub use load::{LoadProgress, done_line, step_name};
