@@ -1,0 +1,201 @@
+//! Which pgbench is spoken.
+//!
+//! In: a setting (`PRONY_PGBENCH_COMPAT`) or the name Prony was called by. Out: a [`Level`]. Must
+//! never: take the level from anywhere else; two users with the same command line and environment
+//! see the same text.
+
+use std::fmt;
+
+/// The major spoken where nothing says otherwise.
+const DEFAULT_MAJOR: u16 = 18;
+
+/// The last minor of each major that Prony's texts were checked against, as pgbench prints it.
+const NEWEST: [(u16, u16); 7] = [
+    (13, 23),
+    (14, 25),
+    (15, 20),
+    (16, 16),
+    (17, 12),
+    (18, 6),
+    (19, 0),
+];
+
+/// A version of pgbench whose command line and texts Prony uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Level {
+    major: u16,
+    minor: u16,
+    /// The version as it is printed: `15.18 (Debian 15.18-0+deb12u1)`.
+    text: String,
+    /// Whether the minor was asked for, or only the major.
+    minor_said: bool,
+}
+
+/// A level that does not exist.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is no pgbench level: PRONY_PGBENCH_COMPAT takes a major from 13 to 19, with a minor if wanted (15 or 15.18)"
+)]
+pub struct NoLevel(pub String);
+
+impl Default for Level {
+    fn default() -> Self {
+        Self::of_major(DEFAULT_MAJOR).expect("the default major is in the table")
+    }
+}
+
+impl Level {
+    /// The level of a major from 13 to 19.
+    pub fn of_major(major: u16) -> Option<Self> {
+        let (_, minor) = NEWEST.into_iter().find(|(known, _)| *known == major)?;
+        Some(Self {
+            major,
+            minor,
+            text: format!("{major}.{minor}"),
+            minor_said: false,
+        })
+    }
+
+    /// Reads `15`, `15.18`, or a whole version text such as `15.18 (Debian 15.18-0+deb12u1)`, which is
+    /// then printed as it stands.
+    ///
+    /// # Errors
+    /// The text does not begin with a number from 13 to 19.
+    pub fn parse(text: &str) -> Result<Self, NoLevel> {
+        let no_level = || NoLevel(text.to_owned());
+        let text = text.trim();
+        let version = text.split([' ', '(']).next().unwrap_or_default();
+        let (major, minor) = match version.split_once('.') {
+            Some((major, minor)) => (major, Some(minor)),
+            None => (version, None),
+        };
+        let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        if !digits(major) || !minor.is_none_or(digits) {
+            return Err(no_level());
+        }
+        let mut level =
+            Self::of_major(major.parse().map_err(|_| no_level())?).ok_or_else(no_level)?;
+        if let Some(minor) = minor {
+            level.minor = minor.parse().map_err(|_| no_level())?;
+            level.minor_said = true;
+            level.text = text.to_owned();
+        }
+        Ok(level)
+    }
+
+    /// The level of a program name such as `pgbench-15` or `/usr/local/bin/pgbench15`; none for plain
+    /// `pgbench` and for names that are not pgbench's.
+    pub fn of_name(argv0: &str) -> Option<Self> {
+        let name = argv0.rsplit('/').next()?;
+        let rest = name.strip_prefix("pgbench")?;
+        let rest = rest.strip_prefix('-').unwrap_or(rest);
+        Self::parse(rest).ok()
+    }
+
+    /// The level for this call: the setting `PRONY_PGBENCH_COMPAT` if it is there and not empty, else
+    /// the program's name, else 18.
+    ///
+    /// # Errors
+    /// The setting names no level.
+    pub fn choose(setting: Option<&str>, argv0: &str) -> Result<Self, NoLevel> {
+        match setting {
+            Some(text) if !text.trim().is_empty() => Self::parse(text),
+            _ => Ok(Self::of_name(argv0).unwrap_or_default()),
+        }
+    }
+
+    /// The major: 13 to 19.
+    pub fn major(&self) -> u16 {
+        self.major
+    }
+
+    /// Whether this is the given major or a later one.
+    pub fn at_least(&self, major: u16) -> bool {
+        self.major >= major
+    }
+
+    /// The version as pgbench prints it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether a minor was asked for.
+    pub(crate) fn minor_said(&self) -> bool {
+        self.minor_said
+    }
+
+    /// Whether the misspelt option name in the message about a bad `-c` value is already corrected:
+    /// in the minors of autumn 2026 (15.19 or 15.20, 18.5 or 18.6).
+    pub(crate) fn names_client_rightly(&self) -> bool {
+        let last_wrong = match self.major {
+            15 => 18,
+            16 => 14,
+            17 => 10,
+            18 => 4,
+            _ => return self.major >= 19,
+        };
+        // Where no minor is asked for, the older wording: it contains the newer one, so that a
+        // reader who looks for either finds it.
+        self.minor_said && self.minor > last_wrong
+    }
+
+    /// Major and minor as one number, PostgreSQL's `server_version_num`: 150018.
+    pub fn version_num(&self) -> u32 {
+        u32::from(self.major) * 10_000 + u32::from(self.minor)
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "pgbench {}", self.text)
+    }
+}
+
+/// `server_version_num` of a version text such as `15.18 (Debian …)`, `19devel` or `18beta2`.
+pub(crate) fn version_num(text: &str) -> Option<u32> {
+    let number = |text: &str| -> Option<u32> {
+        let end = text.bytes().position(|byte| !byte.is_ascii_digit());
+        text[..end.unwrap_or(text.len())].parse().ok()
+    };
+    let major = number(text)?;
+    let after = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let minor = after.strip_prefix('.').and_then(number).unwrap_or(0);
+    Some(major * 10_000 + minor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_read() {
+        assert_eq!(Level::parse("13").unwrap().text(), "13.23");
+        assert_eq!(Level::parse("15.18").unwrap().version_num(), 150_018);
+        let debian = Level::parse("15.18 (Debian 15.18-0+deb12u1)").unwrap();
+        assert_eq!(debian.text(), "15.18 (Debian 15.18-0+deb12u1)");
+        assert_eq!(debian.version_num(), 150_018);
+        for wrong in ["12", "20", "x", "", "15.x", "-15", "pgbench-15"] {
+            assert!(Level::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_setting_goes_before_the_name() {
+        let level = |setting, name| Level::choose(setting, name).unwrap().major();
+        assert_eq!(level(None, "/usr/bin/pgbench"), 18);
+        assert_eq!(level(None, "bin/pgbench-15"), 15);
+        assert_eq!(level(None, "pgbench16"), 16);
+        assert_eq!(level(Some("13"), "pgbench-15"), 13);
+        assert_eq!(level(Some(""), "pgbench-15"), 15);
+        assert_eq!(level(None, "prony"), 18);
+        assert!(Level::choose(Some("9.6"), "pgbench").is_err());
+    }
+
+    #[test]
+    fn server_versions_become_numbers() {
+        assert_eq!(version_num("15.18 (Debian 15.18-0+deb12u1)"), Some(150_018));
+        assert_eq!(version_num("19devel"), Some(190_000));
+        assert_eq!(version_num("18beta2"), Some(180_000));
+        assert_eq!(version_num("none"), None);
+    }
+}

@@ -1,0 +1,193 @@
+//! The lines of `-i` while rows are generated, and the last one.
+//!
+//! In: rows done and seconds passed. Out: text for standard error. Must never: read a clock.
+
+use super::init::Table;
+use super::level::Level;
+
+/// Rows between two lines without `-q`.
+const LINE_ROWS: u64 = 100_000;
+/// Seconds between two lines with `-q`.
+const QUIET_SECONDS: f64 = 5.0;
+
+/// Follows the generation of one table's rows.
+#[derive(Clone, Debug)]
+pub struct LoadProgress {
+    table: Table,
+    total: u64,
+    quiet: bool,
+    /// On a terminal lines replace each other.
+    terminal: bool,
+    names_table: bool,
+    /// Rows for which lines were printed.
+    said: u64,
+    /// With `-q`: the interval that is running.
+    interval: f64,
+    /// Length of the line before.
+    length: usize,
+}
+
+impl LoadProgress {
+    /// A table's beginning. `terminal`: whether standard error is one.
+    pub fn new(level: &Level, table: Table, scale: u32, quiet: bool, terminal: bool) -> Self {
+        Self {
+            table,
+            total: table.rows(scale),
+            quiet,
+            terminal,
+            names_table: level.at_least(17),
+            said: 0,
+            interval: 1.0,
+            length: 0,
+        }
+    }
+
+    /// What to print when `rows` of the table are done after `elapsed_s`; often nothing. With `-q`
+    /// pgbench looks every 100 rows, and always at the last.
+    pub fn advance(&mut self, rows: u64, elapsed_s: f64) -> String {
+        let mut text = String::new();
+        if self.quiet {
+            let looks = rows.is_multiple_of(100) || rows / 100 > self.said / 100;
+            let last = rows == self.total && rows.is_multiple_of(100);
+            let due = last || (looks && elapsed_s >= self.interval * QUIET_SECONDS);
+            if due && rows > self.said {
+                self.line(&mut text, rows, elapsed_s);
+                self.interval = (elapsed_s / QUIET_SECONDS).ceil();
+            }
+            return text;
+        }
+        // Rows may have gone past several marks at once: no line is left out.
+        while self.said + LINE_ROWS <= rows {
+            self.line(&mut text, self.said + LINE_ROWS, elapsed_s);
+        }
+        text
+    }
+
+    /// What to print when all rows are done: on a terminal, what makes room for the next line.
+    pub fn finish(&self) -> String {
+        match (self.terminal, self.names_table) {
+            (false, _) => String::new(),
+            (true, false) => "\n".to_owned(),
+            (true, true) if self.length == 0 => String::new(),
+            (true, true) => " ".repeat(self.length) + "\r",
+        }
+    }
+
+    fn line(&mut self, text: &mut String, rows: u64, elapsed_s: f64) {
+        let remaining_s = (self.total as f64 - rows as f64) * elapsed_s / rows as f64;
+        let of = if self.names_table {
+            format!(" of {}", self.table.name())
+        } else {
+            String::new()
+        };
+        let line = format!(
+            "{rows} of {} tuples ({}%){of} done (elapsed {elapsed_s:.2} s, remaining {remaining_s:.2} s)",
+            self.total,
+            rows * 100 / self.total
+        );
+        // What is left of a longer line before is overwritten.
+        let blanks = " ".repeat(self.length.saturating_sub(line.len()));
+        self.length = line.len();
+        self.said = rows;
+        *text += &line;
+        *text += &blanks;
+        text.push(if self.terminal { '\r' } else { '\n' });
+    }
+}
+
+/// What the last line calls a step; none for a blank.
+pub fn step_name(step: char) -> Option<&'static str> {
+    Some(match step {
+        'd' => "drop tables",
+        't' => "create tables",
+        'g' => "client-side generate",
+        'G' => "server-side generate",
+        'v' => "vacuum",
+        'p' => "primary keys",
+        'f' => "foreign keys",
+        _ => return None,
+    })
+}
+
+/// The last line: steps in the order they ran, with seconds each took.
+pub fn done_line(steps: &[(char, f64)]) -> String {
+    let named = steps
+        .iter()
+        .filter_map(|(step, seconds)| Some((step_name(*step)?, seconds)));
+    let mut total_s = 0.0;
+    let mut parts = Vec::new();
+    for (name, seconds) in named {
+        total_s += seconds;
+        parts.push(format!("{name} {seconds:.2} s"));
+    }
+    format!("done in {total_s:.2} s ({}).\n", parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn progress(major: u16, table: Table, scale: u32, quiet: bool, terminal: bool) -> LoadProgress {
+        LoadProgress::new(
+            &Level::of_major(major).unwrap(),
+            table,
+            scale,
+            quiet,
+            terminal,
+        )
+    }
+
+    #[test]
+    fn a_line_each_100_000_rows() {
+        let mut load = progress(16, Table::Accounts, 3, false, false);
+        assert_eq!(load.advance(99_999, 0.5), "");
+        assert_eq!(
+            load.advance(100_000, 1.0),
+            "100000 of 300000 tuples (33%) done (elapsed 1.00 s, remaining 2.00 s)\n"
+        );
+        assert_eq!(load.advance(300_000, 3.0).lines().count(), 2);
+        assert_eq!(load.finish(), "");
+        assert_eq!(
+            progress(18, Table::Branches, 10, false, false).advance(10, 0.1),
+            ""
+        );
+    }
+
+    #[test]
+    fn quiet_speaks_at_intervals_and_at_the_end() {
+        let mut load = progress(18, Table::Accounts, 1, true, false);
+        assert_eq!(load.advance(100, 0.1), "");
+        assert!(
+            load.advance(50_000, 5.2)
+                .contains("(50%) of pgbench_accounts done")
+        );
+        assert_eq!(load.advance(60_000, 9.0), "");
+        assert!(
+            load.advance(100_000, 9.5)
+                .starts_with("100000 of 100000 tuples (100%)")
+        );
+        assert_eq!(load.advance(100_000, 9.6), "");
+    }
+
+    #[test]
+    fn on_a_terminal_lines_replace_each_other() {
+        let mut load = progress(16, Table::Accounts, 2, false, true);
+        let long = load.advance(100_000, 1000.0);
+        let short = load.advance(200_000, 1.0);
+        assert_eq!(long.len(), short.len());
+        assert!(short.ends_with(" \r"));
+        assert_eq!(load.finish(), "\n");
+        let mut new = progress(18, Table::Accounts, 1, false, true);
+        assert_eq!(new.finish(), "");
+        let length = new.advance(100_000, 1.0).len() - 1;
+        assert_eq!(new.finish(), " ".repeat(length) + "\r");
+    }
+
+    #[test]
+    fn the_last_line_adds_up() {
+        assert_eq!(
+            done_line(&[('d', 0.06), (' ', 9.0), ('G', 0.24)]),
+            "done in 0.30 s (drop tables 0.06 s, server-side generate 0.24 s).\n"
+        );
+    }
+}

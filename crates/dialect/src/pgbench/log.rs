@@ -1,0 +1,302 @@
+//! The lines of `-l` files.
+//!
+//! In: a transaction, or the sums of an interval. Out: a line, appended to a buffer of the caller's.
+//! Must never: allocate once the buffer has grown: every transaction passes here.
+
+use super::level::Level;
+use super::moments::Moments;
+
+/// The name of a thread's log file: `PREFIX.PID`, and `PREFIX.PID.THREAD` for all but the first.
+pub fn log_path(prefix: &str, pid: u32, thread: u32) -> String {
+    match thread {
+        0 => format!("{prefix}.{pid}"),
+        _ => format!("{prefix}.{pid}.{thread}"),
+    }
+}
+
+/// What became of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It succeeded; its latency, µs.
+    Latency(u64),
+    /// It never started.
+    Skipped,
+    /// It failed by a serialization error.
+    Serialization,
+    /// It failed by a deadlock.
+    Deadlock,
+    /// It failed by another error (19).
+    Other,
+}
+
+/// A transaction's line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransactionLine {
+    /// The client's number, from 0.
+    pub client: u32,
+    /// Which of the client's transactions this is; skipped and failed ones count. The first line
+    /// holds what pgbench prints: 1.
+    pub number: u64,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// The script's number, from 0.
+    pub script: u32,
+    /// When it ended, Unix time, µs.
+    pub end_unix_us: u64,
+    /// How late it started, µs.
+    pub lag_us: u64,
+    /// Tries after the first.
+    pub retries: u32,
+}
+
+/// An interval's line: sums of the transactions that ended in it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AggregateLine {
+    /// When the interval begins, Unix time, s.
+    pub start_unix_s: u64,
+    /// Successful transactions.
+    pub succeeded: u64,
+    /// Their latencies.
+    pub latency: Moments,
+    /// Their lags.
+    pub lag: Moments,
+    /// Skipped transactions.
+    pub skipped: u64,
+    /// Transactions tried more than once.
+    pub retried: u64,
+    /// Tries after the first.
+    pub retries: u64,
+    /// Failed by serialization errors.
+    pub serialization_failures: u64,
+    /// Failed by deadlocks.
+    pub deadlock_failures: u64,
+    /// Failed by other errors.
+    pub other_failures: u64,
+}
+
+/// Which columns a log has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogFormat {
+    major: u16,
+    rate_limited: bool,
+    latency_limited: bool,
+    retries: bool,
+    failures_detailed: bool,
+}
+
+impl LogFormat {
+    /// The format for a level and the options `-R`, `-L`, `--max-tries` and `--failures-detailed`.
+    pub fn new(
+        level: &Level,
+        rate_limited: bool,
+        latency_limited: bool,
+        max_tries: u32,
+        failures_detailed: bool,
+    ) -> Self {
+        Self {
+            major: level.major(),
+            rate_limited,
+            latency_limited,
+            retries: max_tries != 1,
+            failures_detailed,
+        }
+    }
+
+    /// Appends a transaction's line.
+    pub fn transaction(&self, out: &mut Vec<u8>, line: &TransactionLine) {
+        put(out, u64::from(line.client));
+        after_blank(out, line.number);
+        out.push(b' ');
+        match line.outcome {
+            Outcome::Latency(latency_us) => put(out, latency_us),
+            other => out.extend_from_slice(self.word(other).as_bytes()),
+        }
+        after_blank(out, u64::from(line.script));
+        after_blank(out, line.end_unix_us / 1_000_000);
+        after_blank(out, line.end_unix_us % 1_000_000);
+        if self.rate_limited {
+            after_blank(out, line.lag_us);
+        }
+        if self.retries && self.major >= 15 {
+            after_blank(out, u64::from(line.retries));
+        }
+        out.push(b'\n');
+    }
+
+    fn word(&self, outcome: Outcome) -> &'static str {
+        match outcome {
+            Outcome::Skipped => "skipped",
+            _ if !self.failures_detailed => "failed",
+            Outcome::Serialization => "serialization",
+            Outcome::Deadlock => "deadlock",
+            _ => "other",
+        }
+    }
+
+    /// Appends an interval's line. The last, unfinished interval has none.
+    pub fn aggregate(&self, out: &mut Vec<u8>, line: &AggregateLine) {
+        let since_15 = self.major >= 15;
+        put(out, line.start_unix_s);
+        // Up to 14 skipped transactions are among all of them.
+        let skipped = if since_15 { 0 } else { line.skipped };
+        after_blank(out, line.succeeded + skipped);
+        moments(out, &line.latency);
+        if since_15 || self.rate_limited {
+            let none = Moments::default();
+            moments(out, if self.rate_limited { &line.lag } else { &none });
+        }
+        if since_15 || (self.rate_limited && self.latency_limited) {
+            after_blank(
+                out,
+                if self.latency_limited {
+                    line.skipped
+                } else {
+                    0
+                },
+            );
+        }
+        if since_15 {
+            let if_on = |on: bool, value: u64| if on { value } else { 0 };
+            after_blank(out, if_on(self.retries, line.retried));
+            after_blank(out, if_on(self.retries, line.retries));
+            after_blank(
+                out,
+                if_on(self.failures_detailed, line.serialization_failures),
+            );
+            after_blank(out, if_on(self.failures_detailed, line.deadlock_failures));
+            if self.major >= 19 {
+                after_blank(out, if_on(self.failures_detailed, line.other_failures));
+            }
+        }
+        out.push(b'\n');
+    }
+}
+
+fn put(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+}
+
+fn after_blank(out: &mut Vec<u8>, value: u64) {
+    out.push(b' ');
+    put(out, value);
+}
+
+/// Sum, sum of squares, shortest and longest in whole µs.
+fn moments(out: &mut Vec<u8>, moments: &Moments) {
+    for value in [
+        moments.sum_us,
+        moments.sum_of_squares_us2,
+        moments.min_us,
+        moments.max_us,
+    ] {
+        use std::io::Write;
+        write!(out, " {value:.0}").expect("memory can be written");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn format(major: u16, rate: bool, limit: bool, tries: u32, detailed: bool) -> LogFormat {
+        LogFormat::new(
+            &Level::of_major(major).unwrap(),
+            rate,
+            limit,
+            tries,
+            detailed,
+        )
+    }
+
+    fn transaction(format: LogFormat, outcome: Outcome) -> String {
+        let mut out = Vec::new();
+        let line = TransactionLine {
+            client: 3,
+            number: 1,
+            outcome,
+            script: 0,
+            end_unix_us: 1_795_211_482_000_042,
+            lag_us: 7,
+            retries: 2,
+        };
+        format.transaction(&mut out, &line);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn transactions() {
+        let plain = format(15, false, false, 1, false);
+        assert_eq!(
+            transaction(plain, Outcome::Latency(912)),
+            "3 1 912 0 1795211482 42\n"
+        );
+        assert_eq!(
+            transaction(plain, Outcome::Deadlock),
+            "3 1 failed 0 1795211482 42\n"
+        );
+        let full = format(15, true, true, 3, true);
+        assert_eq!(
+            transaction(full, Outcome::Skipped),
+            "3 1 skipped 0 1795211482 42 7 2\n"
+        );
+        assert_eq!(
+            transaction(full, Outcome::Serialization),
+            "3 1 serialization 0 1795211482 42 7 2\n"
+        );
+        let old = format(13, true, true, 1, false);
+        assert_eq!(
+            transaction(old, Outcome::Latency(5)),
+            "3 1 5 0 1795211482 42 7\n"
+        );
+    }
+
+    #[test]
+    fn columns_of_aggregates() {
+        let mut line = AggregateLine {
+            start_unix_s: 100,
+            succeeded: 2,
+            skipped: 1,
+            retried: 1,
+            other_failures: 4,
+            ..AggregateLine::default()
+        };
+        line.latency.add(10.0);
+        line.latency.add(30.0);
+        line.lag.add(1.0);
+        let text = |format: LogFormat| {
+            let mut out = Vec::new();
+            format.aggregate(&mut out, &line);
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(
+            text(format(15, false, false, 1, false)),
+            "100 2 40 1000 10 30 0 0 0 0 0 0 0 0 0\n"
+        );
+        assert_eq!(
+            text(format(15, true, true, 2, true)),
+            "100 2 40 1000 10 30 1 1 1 1 1 1 0 0 0\n"
+        );
+        assert_eq!(
+            text(format(19, true, true, 2, true)),
+            "100 2 40 1000 10 30 1 1 1 1 1 1 0 0 0 4\n"
+        );
+        assert_eq!(
+            text(format(13, false, false, 1, false)),
+            "100 3 40 1000 10 30\n"
+        );
+        assert_eq!(
+            text(format(14, true, false, 1, false)),
+            "100 3 40 1000 10 30 1 1 1 1\n"
+        );
+        assert_eq!(
+            text(format(14, true, true, 1, false)),
+            "100 3 40 1000 10 30 1 1 1 1 1\n"
+        );
+    }
+
+    #[test]
+    fn files_of_threads() {
+        assert_eq!(log_path("pgbench_log", 12, 0), "pgbench_log.12");
+        assert_eq!(log_path("x/y", 12, 3), "x/y.12.3");
+    }
+}

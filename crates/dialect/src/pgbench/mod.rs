@@ -1,0 +1,50 @@
+//! The pgbench dialect, for the majors 13 to 19.
+//!
+//! In: arguments and a [`Level`]; plain figures. Out: an [`Invocation`]; the text of reports, progress
+//! lines, logs and of `-i`. Must never: differ between levels in anything but what pgbench itself
+//! changed. What changed in which major is decided in one place a text, by [`Level::at_least`].
+//!
+//! pgbench's own words are its interface: scripts and parsers match them. They are facts here; the
+//! code around them is Prony's.
+
+mod args;
+mod before;
+mod builtin;
+mod check;
+mod getopt;
+mod help;
+mod host;
+mod init;
+mod level;
+mod load;
+mod log;
+mod moments;
+mod number;
+mod options;
+mod progress;
+mod report;
+mod script_report;
+mod settings;
+mod table;
+mod voice;
+
+pub use args::read;
+pub use before::{
+    PARTITIONS_SQL, SCALE_SQL, TableFacts, count_failed, no_accounts, scale_ignored, vacuum,
+};
+pub use builtin::{BUILTINS, Builtin, list_text, show_text};
+pub use host::{Host, Refused};
+pub use init::{RELKIND_SQL, ServerFacts, Table, Work, copy_row, sql, step};
+pub use level::{Level, NoLevel};
+pub use load::{LoadProgress, done_line, step_name};
+pub use log::{AggregateLine, LogFormat, Outcome, TransactionLine, log_path};
+pub use moments::Moments;
+pub use options::{
+    Connection, InitOptions, Invocation, Limit, Log, PartitionMethod, Protocol, RunOptions,
+    ScriptChoice, ScriptSource,
+};
+pub use progress::{At, Progress, progress_line};
+pub use report::{Counts, RunReport, banner, report};
+pub use script_report::{CommandReport, ScriptReport};
+pub use settings::{BadSetting, Settings, read_percentiles};
+pub use voice::Voice;

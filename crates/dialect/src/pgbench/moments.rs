@@ -1,0 +1,118 @@
+//! Count, sum and sum of squares of a duration.
+//!
+//! In: durations in µs. Out: mean and standard deviation. Must never: be used where a percentile is
+//! wanted.
+
+/// pgbench's sums of a duration, µs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Moments {
+    /// How many durations.
+    pub count: u64,
+    /// Their sum, µs.
+    pub sum_us: f64,
+    /// The sum of their squares, µs².
+    pub sum_of_squares_us2: f64,
+    /// The shortest, µs; 0 where there is none.
+    pub min_us: f64,
+    /// The longest, µs; 0 where there is none.
+    pub max_us: f64,
+}
+
+impl Moments {
+    /// Counts a duration.
+    pub fn add(&mut self, duration_us: f64) {
+        if self.count == 0 || duration_us < self.min_us {
+            self.min_us = duration_us;
+        }
+        if self.count == 0 || duration_us > self.max_us {
+            self.max_us = duration_us;
+        }
+        self.count += 1;
+        self.sum_us += duration_us;
+        self.sum_of_squares_us2 += duration_us * duration_us;
+    }
+
+    /// Adds another's durations.
+    pub fn merge(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        if self.count == 0 {
+            *self = *other;
+            return;
+        }
+        self.min_us = self.min_us.min(other.min_us);
+        self.max_us = self.max_us.max(other.max_us);
+        self.count += other.count;
+        self.sum_us += other.sum_us;
+        self.sum_of_squares_us2 += other.sum_of_squares_us2;
+    }
+
+    /// What came since an earlier state of the same sums; its extremes are unknown and 0.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            count: self.count - earlier.count,
+            sum_us: self.sum_us - earlier.sum_us,
+            sum_of_squares_us2: self.sum_of_squares_us2 - earlier.sum_of_squares_us2,
+            min_us: 0.0,
+            max_us: 0.0,
+        }
+    }
+
+    /// Mean, ms; 0 where there is none.
+    pub fn mean_ms(&self) -> f64 {
+        if self.count == 0 {
+            return 0.0;
+        }
+        0.001 * self.sum_us / self.count as f64
+    }
+
+    /// Standard deviation (of the population), ms; 0 where there is none.
+    ///
+    /// pgbench takes the root of a difference that rounding can make negative, and then prints NaN;
+    /// here that is 0.
+    pub fn stddev_ms(&self) -> f64 {
+        if self.count == 0 {
+            return 0.0;
+        }
+        let count = self.count as f64;
+        let mean_us = self.sum_us / count;
+        let variance_us2 = self.sum_of_squares_us2 / count - mean_us * mean_us;
+        0.001 * variance_us2.max(0.0).sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(durations_us: &[f64]) -> Moments {
+        let mut moments = Moments::default();
+        for duration_us in durations_us {
+            moments.add(*duration_us);
+        }
+        moments
+    }
+
+    #[test]
+    fn mean_and_deviation() {
+        let moments = of(&[
+            2000.0, 4000.0, 4000.0, 4000.0, 5000.0, 5000.0, 7000.0, 9000.0,
+        ]);
+        assert_eq!(moments.mean_ms(), 5.0);
+        assert_eq!(moments.stddev_ms(), 2.0);
+        assert_eq!((moments.min_us, moments.max_us), (2000.0, 9000.0));
+        assert_eq!(of(&[1234.5; 3]).stddev_ms(), 0.0);
+        assert_eq!(of(&[]).stddev_ms(), 0.0);
+    }
+
+    #[test]
+    fn merging_is_adding() {
+        let mut merged = of(&[1.0, 5.0]);
+        merged.merge(&of(&[]));
+        merged.merge(&of(&[3.0]));
+        assert_eq!(merged, of(&[1.0, 5.0, 3.0]));
+        let since = merged.since(&of(&[1.0, 5.0]));
+        assert_eq!((since.count, since.sum_us), (1, 3.0));
+    }
+}

@@ -1,0 +1,252 @@
+//! Numbers as C reads and prints them.
+//!
+//! In: text; figures. Out: figures; text. Must never: be stricter or laxer than strtol, strtod, scanf
+//! and printf, because command lines were written against those.
+
+/// What `strtol(text, &end, 10)` gives: the value (saturated), whether it overflowed, and the rest.
+fn strtol(text: &str) -> (i64, bool, &str) {
+    let trimmed = text.trim_start_matches(is_c_space);
+    let (negative, digits) = match trimmed.as_bytes().first() {
+        Some(b'-') => (true, &trimmed[1..]),
+        Some(b'+') => (false, &trimmed[1..]),
+        _ => (false, trimmed),
+    };
+    let end = digits.bytes().take_while(u8::is_ascii_digit).count();
+    if end == 0 {
+        return (0, false, text);
+    }
+    let mut value: i64 = 0;
+    let mut overflow = false;
+    for byte in digits[..end].bytes() {
+        let digit = i64::from(byte - b'0');
+        let digit = if negative { -digit } else { digit };
+        match value.checked_mul(10).and_then(|v| v.checked_add(digit)) {
+            Some(next) => value = next,
+            None => overflow = true,
+        }
+    }
+    if overflow {
+        value = if negative { i64::MIN } else { i64::MAX };
+    }
+    (value, overflow, &digits[end..])
+}
+
+fn is_c_space(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n' | '\x0b' | '\x0c' | '\r')
+}
+
+/// What is wrong with the value of an integer option.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum BadInt {
+    /// Something else than a number, and white space after it.
+    NotANumber,
+    /// Outside of the option's range.
+    OutOfRange,
+}
+
+/// An integer option since 15: the whole text, white space around it allowed; empty means 0.
+pub(crate) fn option_int(text: &str, least: i32, most: i32) -> Result<i32, BadInt> {
+    let (value, overflow, rest) = strtol(text);
+    if !rest.trim_start_matches(is_c_space).is_empty() {
+        return Err(BadInt::NotANumber);
+    }
+    match i32::try_from(value) {
+        Ok(value) if !overflow && (least..=most).contains(&value) => Ok(value),
+        _ => Err(BadInt::OutOfRange),
+    }
+}
+
+/// `atoi`: what a text begins with, cut to 32 bits as glibc does; 0 where there is no number.
+pub(crate) fn atoi(text: &str) -> i32 {
+    strtol(text).0 as i32
+}
+
+/// A script's weight after its `@`: the whole rest must be a number; none if it is not.
+pub(crate) fn weight(text: &str) -> Option<i64> {
+    let (value, overflow, rest) = strtol(text);
+    (!text.is_empty() && rest.is_empty() && !overflow).then_some(value)
+}
+
+/// A seed as `sscanf("%lu%c")` takes it: leading blanks and a sign allowed, nothing behind.
+pub(crate) fn seed(text: &str) -> Option<u64> {
+    let trimmed = text.trim_start_matches(is_c_space);
+    let (negative, digits) = match trimmed.as_bytes().first()? {
+        b'-' => (true, &trimmed[1..]),
+        b'+' => (false, &trimmed[1..]),
+        _ => (false, trimmed),
+    };
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    // Too large a number is all ones, whatever its sign.
+    Some(match digits.parse::<u64>() {
+        Ok(value) if negative => value.wrapping_neg(),
+        Ok(value) => value,
+        Err(_) => u64::MAX,
+    })
+}
+
+/// `atof`: the number that a text begins with; 0 where there is none.
+pub(crate) fn atof(text: &str) -> f64 {
+    let text = text.trim_start_matches(is_c_space);
+    let (sign, body) = match text.as_bytes().first() {
+        Some(b'-') => (-1.0, &text[1..]),
+        Some(b'+') => (1.0, &text[1..]),
+        _ => (1.0, text),
+    };
+    let begins = |word: &str| {
+        body.get(..word.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(word))
+    };
+    if begins("inf") {
+        return sign * f64::INFINITY;
+    }
+    if begins("nan") {
+        return f64::NAN;
+    }
+    if begins("0x")
+        && let Some(value) = hexadecimal(&body[2..])
+    {
+        return sign * value;
+    }
+    sign * decimal(body)
+}
+
+fn decimal(body: &str) -> f64 {
+    let bytes = body.as_bytes();
+    let digits = |from: usize| {
+        bytes[from..]
+            .iter()
+            .take_while(|b| b.is_ascii_digit())
+            .count()
+    };
+    let whole = digits(0);
+    let mut end = whole;
+    let mut any = whole > 0;
+    if bytes.get(end) == Some(&b'.') {
+        let fraction = digits(end + 1);
+        any |= fraction > 0;
+        end += 1 + fraction;
+    }
+    if !any {
+        return 0.0;
+    }
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
+        let exponent = digits((end + 1 + sign).min(bytes.len()));
+        if exponent > 0 {
+            end += 1 + sign + exponent;
+        }
+    }
+    body[..end].parse().unwrap_or(0.0)
+}
+
+/// Hexadecimal digits with an optional point and binary exponent; none without a digit.
+fn hexadecimal(body: &str) -> Option<f64> {
+    let mut value = 0.0_f64;
+    let mut exponent = 0_i32;
+    let mut seen = false;
+    let mut point = false;
+    let mut rest = body;
+    while let Some(c) = rest.chars().next() {
+        match c.to_digit(16) {
+            Some(digit) => {
+                value = value * 16.0 + f64::from(digit);
+                exponent -= if point { 4 } else { 0 };
+                seen = true;
+            }
+            None if c == '.' && !point => point = true,
+            None => break,
+        }
+        rest = &rest[c.len_utf8()..];
+    }
+    if let Some(after) = rest.strip_prefix(['p', 'P']) {
+        let (power, _, _) = strtol(after);
+        let digits = after.trim_start_matches(['+', '-']);
+        if digits.starts_with(|c: char| c.is_ascii_digit()) && !after.starts_with(is_c_space) {
+            exponent = exponent.saturating_add(power.clamp(-9999, 9999) as i32);
+        }
+    }
+    seen.then(|| value * f64::powi(2.0, exponent))
+}
+
+/// `%.{places}f` as PostgreSQL prints it, with its words for what is no number.
+pub(crate) fn fixed(value: f64, places: usize) -> String {
+    if value.is_nan() {
+        "NaN".to_owned()
+    } else if value.is_infinite() {
+        if value > 0.0 { "Infinity" } else { "-Infinity" }.to_owned()
+    } else {
+        format!("{value:.places$}")
+    }
+}
+
+/// `part` of `whole` in per cent; not a number where there is no whole.
+pub(crate) fn percent(part: u64, whole: u64) -> f64 {
+    100.0 * part as f64 / whole as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_read_as_strtol_reads_them() {
+        assert_eq!(option_int(" 12 ", 1, 100), Ok(12));
+        assert_eq!(option_int("+5", 1, 100), Ok(5));
+        assert_eq!(option_int("", 1, 100), Err(BadInt::OutOfRange));
+        assert_eq!(option_int("", 0, 100), Ok(0));
+        assert_eq!(option_int("x", 1, 100), Err(BadInt::NotANumber));
+        assert_eq!(option_int("1x", 1, 100), Err(BadInt::NotANumber));
+        assert_eq!(option_int("-", 1, 100), Err(BadInt::NotANumber));
+        assert_eq!(
+            option_int("99999999999999999999", 1, i32::MAX),
+            Err(BadInt::OutOfRange)
+        );
+        assert_eq!(
+            option_int("2147483648", 1, i32::MAX),
+            Err(BadInt::OutOfRange)
+        );
+        assert_eq!(atoi("12abc"), 12);
+        assert_eq!(atoi("4294967297"), 1);
+        assert_eq!(atoi("x"), 0);
+    }
+
+    #[test]
+    fn weights_and_seeds() {
+        assert_eq!(weight("3"), Some(3));
+        assert_eq!(weight("-1"), Some(-1));
+        assert_eq!(weight(""), None);
+        assert_eq!(weight("3x"), None);
+        assert_eq!(seed("42"), Some(42));
+        assert_eq!(seed("-1"), Some(u64::MAX));
+        assert_eq!(seed("99999999999999999999"), Some(u64::MAX));
+        assert_eq!(seed("42 "), None);
+        assert_eq!(seed(""), None);
+    }
+
+    #[test]
+    fn floats_are_read_as_strtod_reads_them() {
+        assert_eq!(atof("1.5abc"), 1.5);
+        assert_eq!(atof(".5"), 0.5);
+        assert_eq!(atof("5."), 5.0);
+        assert_eq!(atof("1e3"), 1000.0);
+        assert_eq!(atof("1e"), 1.0);
+        assert_eq!(atof("1e+"), 1.0);
+        assert_eq!(atof("-2"), -2.0);
+        assert_eq!(atof("0x10"), 16.0);
+        assert_eq!(atof("0x.8p1"), 1.0);
+        assert_eq!(atof("."), 0.0);
+        assert_eq!(atof("abc"), 0.0);
+        assert!(atof("inf").is_infinite());
+        assert!(atof("nan").is_nan());
+    }
+
+    #[test]
+    fn no_number_is_printed_as_postgresql_does() {
+        assert_eq!(fixed(percent(0, 0), 3), "NaN");
+        assert_eq!(fixed(f64::INFINITY, 1), "Infinity");
+        assert_eq!(fixed(0.0005, 3), "0.001");
+        assert_eq!(fixed(0.25, 1), "0.2");
+    }
+}

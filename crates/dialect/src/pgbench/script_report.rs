@@ -1,0 +1,123 @@
+//! The blocks of a report for each script and each command.
+//!
+//! In: a [`ScriptReport`]. Out: its lines. Must never: appear where one script runs without `-r`.
+
+use super::level::Level;
+use super::moments::Moments;
+use super::number::{fixed, percent};
+use super::report::{Counts, RunReport, details, measured, percentiles, tps};
+
+/// A script's part of the report.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ScriptReport {
+    /// A builtin's description, or the file's name as typed.
+    pub description: String,
+    /// Its weight.
+    pub weight: u32,
+    /// Its transactions.
+    pub counts: Counts,
+    /// Its commands in order, for `-r`.
+    pub commands: Vec<CommandReport>,
+}
+
+/// A command's part of the report.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CommandReport {
+    /// The beginning of the command as pgbench keeps it.
+    pub first_line: String,
+    /// Its durations.
+    pub latency: Moments,
+    /// Errors that were not retried.
+    pub failures: u64,
+    /// Errors that were retried.
+    pub retries: u64,
+}
+
+pub(crate) fn script_block(
+    text: &mut String,
+    level: &Level,
+    run: &RunReport,
+    number: usize,
+    script: &ScriptReport,
+) {
+    let several = run.scripts.len() > 1;
+    if several {
+        head(text, level, run, number, script);
+    }
+    if run.per_command {
+        commands(text, level, run, if several { " - " } else { "" }, script);
+    }
+}
+
+fn head(text: &mut String, level: &Level, run: &RunReport, number: usize, script: &ScriptReport) {
+    const MARK: &str = " - ";
+    let counts = &script.counts;
+    let weights: u64 = run
+        .scripts
+        .iter()
+        .map(|script| u64::from(script.weight))
+        .sum();
+    *text += &format!(
+        "SQL script {number}: {}\n - weight: {} (targets {}% of total)\n",
+        script.description,
+        script.weight,
+        fixed(percent(u64::from(script.weight), weights), 1)
+    );
+    let script_tps = fixed(tps(level, run, counts.succeeded), 6);
+    // What "N transactions" are: up to 14 all with the skipped, to 17 the successful, since 18 all.
+    let (part, whole) = match level.major() {
+        15..=17 => (counts.succeeded, run.counts.succeeded),
+        _ => (counts.all(), run.counts.all()),
+    };
+    let share = fixed(percent(part, whole), 1);
+    if level.at_least(18) {
+        *text += &format!(" - {part} transactions ({share}% of total)\n");
+        if counts.all() > 0 {
+            *text += &format!(
+                " - number of transactions actually processed: {} (tps = {script_tps})\n",
+                counts.succeeded
+            );
+        }
+    } else {
+        *text += &format!(" - {part} transactions ({share}% of total, tps = {script_tps})\n");
+    }
+    if level.at_least(15) && (counts.all() > 0 || !level.at_least(18)) {
+        *text += &format!(
+            " - number of failed transactions: {} ({}%)\n",
+            counts.failures(),
+            fixed(percent(counts.failures(), counts.all()), 3)
+        );
+        details(text, MARK, level, run, counts);
+    }
+    if run.skips() && counts.all() > 0 {
+        *text += &format!(
+            " - number of transactions skipped: {} ({}%)\n",
+            counts.skipped,
+            fixed(percent(counts.skipped, counts.all()), 3)
+        );
+    }
+    measured(text, MARK, counts);
+    percentiles(text, MARK, counts);
+}
+
+fn commands(text: &mut String, level: &Level, run: &RunReport, mark: &str, script: &ScriptReport) {
+    let retries = run.max_tries != 1;
+    let heading = match (level.at_least(15), retries) {
+        (false, _) => "",
+        (true, false) => " and failures",
+        (true, true) => ", failures and retries",
+    };
+    *text += &format!("{mark}statement latencies in milliseconds{heading}:\n");
+    for command in &script.commands {
+        let mean = fixed(command.latency.mean_ms(), 3);
+        let line = &command.first_line;
+        let (failures, again) = (command.failures, command.retries);
+        *text += &match (level.major(), retries) {
+            (..=14, _) => format!("   {mean:>11}  {line}\n"),
+            (15..=17, false) => format!("   {mean:>11}  {failures:>10}  {line}\n"),
+            (15..=17, true) => format!("   {mean:>11}  {failures:>10}  {again:>10}  {line}\n"),
+            (_, false) => format!("   {mean:>11}  {failures:>10} {line}\n"),
+            (_, true) => format!("   {mean:>11}  {failures:>10} {again:>10} {line}\n"),
+        };
+    }
+}

@@ -1,0 +1,142 @@
+//! Which options there are at which level, and what they said.
+//!
+//! In: a level. Out: getopt's tables; the record that options are written to. Must never: check a value.
+
+use super::getopt::{Key, Long};
+use super::level::Level;
+use super::options::{Connection, PartitionMethod, Protocol, ScriptChoice};
+
+/// What the options said, before they are checked together. Fields are those of `RunOptions` and
+/// `InitOptions`.
+#[derive(Default)]
+pub(crate) struct Said {
+    pub connection: Connection,
+    pub dbname: Option<String>,
+    pub clients: Option<i32>,
+    pub jobs: Option<i32>,
+    pub scale: Option<i32>,
+    pub transactions: Option<i32>,
+    pub seconds: Option<i32>,
+    pub progress: Option<i32>,
+    pub fillfactor: Option<i32>,
+    pub aggregate: Option<i32>,
+    pub partitions: i32,
+    pub partition_method: Option<PartitionMethod>,
+    pub initialize: bool,
+    pub init_steps: Option<String>,
+    pub foreign_keys: bool,
+    pub quiet: bool,
+    pub unlogged: bool,
+    pub tablespace: Option<String>,
+    pub index_tablespace: Option<String>,
+    pub no_vacuum: bool,
+    pub vacuum_all: bool,
+    pub reconnect: bool,
+    pub defines: Vec<(String, String)>,
+    pub scripts: Vec<ScriptChoice>,
+    pub builtin_used: bool,
+    pub log: bool,
+    pub log_prefix: Option<String>,
+    pub sampling_rate: f64,
+    pub latency_limit_us: i64,
+    pub rate_tps: Option<f64>,
+    pub protocol: Protocol,
+    pub progress_timestamp: bool,
+    pub report_per_command: bool,
+    pub max_tries: Option<i32>,
+    pub failures_detailed: bool,
+    pub verbose_errors: bool,
+    pub exit_on_abort: bool,
+    pub continue_on_error: bool,
+    pub random_seed: u64,
+    pub debug: bool,
+    pub percentiles: Vec<f64>,
+    /// An option was given that only a benchmark takes.
+    pub benchmarking: bool,
+    /// An option was given that only `-i` takes.
+    pub initialization: bool,
+}
+
+/// Letters as getopt takes them, a colon after those with a value.
+pub(crate) fn short_options(level: &Level) -> &'static str {
+    if level.at_least(17) {
+        "b:c:Cd:D:f:F:h:iI:j:lL:M:nNp:P:qrR:s:St:T:U:v"
+    } else {
+        "iI:h:nvp:dqb:SNc:j:Crs:t:T:U:lf:D:F:M:P:R:L:"
+    }
+}
+
+/// Long options: name, whether it takes a value, its letter if it has one, and the majors that have
+/// it. The order is that in which getopt lists possibilities.
+#[rustfmt::skip]
+const LONG: &[(&str, bool, Option<char>, u16, u16)] = &[
+    ("builtin", true, Some('b'), 0, 99),
+    ("client", true, Some('c'), 0, 99),
+    ("connect", false, Some('C'), 0, 99),
+    ("debug", false, Some('d'), 0, 16),
+    ("dbname", true, Some('d'), 17, 99),
+    ("define", true, Some('D'), 0, 99),
+    ("file", true, Some('f'), 0, 99),
+    ("fillfactor", true, Some('F'), 0, 99),
+    ("host", true, Some('h'), 0, 99),
+    ("initialize", false, Some('i'), 0, 99),
+    ("init-steps", true, Some('I'), 0, 99),
+    ("jobs", true, Some('j'), 0, 99),
+    ("log", false, Some('l'), 0, 99),
+    ("latency-limit", true, Some('L'), 0, 99),
+    ("no-vacuum", false, Some('n'), 0, 99),
+    ("port", true, Some('p'), 0, 99),
+    ("progress", true, Some('P'), 0, 99),
+    ("protocol", true, Some('M'), 0, 99),
+    ("quiet", false, Some('q'), 0, 99),
+    ("report-latencies", false, Some('r'), 0, 14),
+    ("report-per-command", false, Some('r'), 15, 99),
+    ("rate", true, Some('R'), 0, 99),
+    ("scale", true, Some('s'), 0, 99),
+    ("select-only", false, Some('S'), 0, 99),
+    ("skip-some-updates", false, Some('N'), 0, 99),
+    ("time", true, Some('T'), 0, 99),
+    ("transactions", true, Some('t'), 0, 99),
+    ("username", true, Some('U'), 0, 99),
+    ("vacuum-all", false, Some('v'), 0, 99),
+    ("unlogged-tables", false, None, 0, 99),
+    ("tablespace", true, None, 0, 99),
+    ("index-tablespace", true, None, 0, 99),
+    ("sampling-rate", true, None, 0, 99),
+    ("aggregate-interval", true, None, 0, 99),
+    ("progress-timestamp", false, None, 0, 99),
+    ("log-prefix", true, None, 0, 99),
+    ("foreign-keys", false, None, 0, 99),
+    ("random-seed", true, None, 0, 99),
+    ("show-script", true, None, 0, 99),
+    ("partitions", true, None, 0, 99),
+    ("partition-method", true, None, 0, 99),
+    ("failures-detailed", false, None, 15, 99),
+    ("max-tries", true, None, 15, 99),
+    ("verbose-errors", false, None, 15, 99),
+    ("exit-on-abort", false, None, 17, 99),
+    ("debug", false, None, 17, 99),
+    ("continue-on-error", false, None, 19, 99),
+];
+
+/// The long options of a level, and Prony's own.
+pub(crate) fn long_options(level: &Level) -> Vec<Long> {
+    let of_level = LONG
+        .iter()
+        .filter(|(.., first, last)| (*first..=*last).contains(&level.major()));
+    let mut options: Vec<Long> = of_level
+        .map(|(name, takes_value, letter, ..)| Long {
+            name,
+            takes_value: *takes_value,
+            key: letter.map_or(Key::Long(name), Key::Short),
+            exact_only: false,
+        })
+        .collect();
+    options.push(Long {
+        name: "percentiles",
+        takes_value: true,
+        key: Key::Long("percentiles"),
+        exact_only: true,
+    });
+    options
+}

@@ -1,0 +1,377 @@
+//! The whole report of each level, to the letter, from the same figures.
+
+use prony_dialect::pgbench::{
+    CommandReport, Counts, Level, Limit, Moments, PartitionMethod, Protocol, RunReport,
+    ScriptReport, banner, report,
+};
+
+fn moments(count: u64, mean_us: f64) -> Moments {
+    let count_f = count as f64;
+    Moments {
+        count,
+        sum_us: mean_us * count_f,
+        // A standard deviation of 1 ms.
+        sum_of_squares_us2: (mean_us * mean_us + 1e6) * count_f,
+        min_us: 0.0,
+        max_us: 2.0 * mean_us,
+    }
+}
+
+fn counts(succeeded: u64) -> Counts {
+    Counts {
+        succeeded,
+        skipped: 20,
+        serialization_failures: 10,
+        deadlock_failures: 6,
+        other_failures: 4,
+        retried: 30,
+        retries: 40,
+        latency: moments(succeeded, 5940.0),
+        lag: moments(succeeded, 1809.0),
+        percentiles_ms: Vec::new(),
+    }
+}
+
+/// Two scripts, everything on.
+fn everything() -> RunReport {
+    let command = |line: &str| CommandReport {
+        first_line: line.to_owned(),
+        latency: moments(10, 268.0),
+        failures: 1,
+        retries: 2,
+    };
+    let script = |name: &str, weight, commands: &[&str]| ScriptReport {
+        description: name.to_owned(),
+        weight,
+        counts: counts(80),
+        commands: commands.iter().map(|line| command(line)).collect(),
+    };
+    let mut all = counts(160);
+    all.skipped = 40;
+    all.serialization_failures = 20;
+    all.deadlock_failures = 12;
+    all.other_failures = 8;
+    all.retried = 60;
+    all.retries = 80;
+    RunReport {
+        scale: 2,
+        partitions: Some((PartitionMethod::Hash, 3)),
+        protocol: Protocol::Prepared,
+        clients: 4,
+        threads: 2,
+        max_tries: 3,
+        limit: Limit::Seconds(2),
+        rate_limited: true,
+        latency_limit_us: Some(5000),
+        progress: true,
+        reconnect: false,
+        failures_detailed: true,
+        per_command: true,
+        counts: all,
+        late: 45,
+        duration_ns: 2_000_000_000,
+        connecting_ns: 5_072_000,
+        connections_ns: 8_000_000,
+        scripts: vec![
+            script("/a.sql", 3, &["\\set x 1", "select 1;"]),
+            script("<builtin: select only>", 1, &[]),
+        ],
+    }
+}
+
+/// One script, nothing on.
+fn plain() -> RunReport {
+    let mut run = everything();
+    run.partitions = None;
+    run.protocol = Protocol::Simple;
+    run.max_tries = 1;
+    run.limit = Limit::Transactions(40);
+    run.rate_limited = false;
+    run.latency_limit_us = None;
+    run.progress = false;
+    run.failures_detailed = false;
+    run.per_command = false;
+    run.counts = Counts {
+        succeeded: 160,
+        ..Counts::default()
+    };
+    run.scripts.pop();
+    run
+}
+
+fn of(major: u16, run: &RunReport) -> String {
+    report(&Level::of_major(major).unwrap(), run)
+}
+
+#[test]
+fn plain_13() {
+    assert_eq!(
+        of(13, &plain()),
+        "\
+transaction type: /a.sql
+scaling factor: 2
+query mode: simple
+number of clients: 4
+number of threads: 2
+number of transactions per client: 40
+number of transactions actually processed: 160/160
+latency average = 50.127 ms
+tps = 79.797633 (including connections establishing)
+tps = 79.877308 (excluding connections establishing)
+"
+    );
+}
+
+#[test]
+fn plain_14_and_later() {
+    let expected = "\
+transaction type: /a.sql
+scaling factor: 2
+query mode: simple
+number of clients: 4
+number of threads: 2
+number of transactions per client: 40
+number of transactions actually processed: 160/160
+latency average = 50.000 ms
+initial connection time = 5.072 ms
+tps = 80.000000 (without initial connection time)
+";
+    assert_eq!(of(14, &plain()), expected);
+    let with_failures = expected.replace(
+        "number of transactions per",
+        "maximum number of tries: 1\nnumber of transactions per",
+    );
+    let with_failures = with_failures.replace(
+        "160/160\n",
+        "160/160\nnumber of failed transactions: 0 (0.000%)\n",
+    );
+    for major in 15..=19 {
+        assert_eq!(of(major, &plain()), with_failures, "{major}");
+    }
+}
+
+#[test]
+fn everything_18() {
+    assert_eq!(
+        of(18, &everything()),
+        "\
+transaction type: multiple scripts
+scaling factor: 2
+partition method: hash
+partitions: 3
+query mode: prepared
+number of clients: 4
+number of threads: 2
+maximum number of tries: 3
+duration: 2 s
+number of transactions actually processed: 160
+number of failed transactions: 40 (16.667%)
+number of serialization failures: 20 (8.333%)
+number of deadlock failures: 12 (5.000%)
+number of transactions retried: 60 (25.000%)
+total number of retries: 80
+number of transactions skipped: 40 (16.667%)
+number of transactions above the 5.0 ms latency limit: 45/160 (28.125%)
+latency average = 5.940 ms
+latency stddev = 1.000 ms
+rate limit schedule lag: avg 1.809 (max 3.618) ms
+initial connection time = 5.072 ms
+tps = 80.000000 (without initial connection time)
+SQL script 1: /a.sql
+ - weight: 3 (targets 75.0% of total)
+ - 120 transactions (50.0% of total)
+ - number of transactions actually processed: 80 (tps = 40.000000)
+ - number of failed transactions: 20 (16.667%)
+ - number of serialization failures: 10 (8.333%)
+ - number of deadlock failures: 6 (5.000%)
+ - number of transactions retried: 30 (25.000%)
+ - total number of retries: 40
+ - number of transactions skipped: 20 (16.667%)
+ - latency average = 5.940 ms
+ - latency stddev = 1.000 ms
+ - statement latencies in milliseconds, failures and retries:
+         0.268           1          2 \\set x 1
+         0.268           1          2 select 1;
+SQL script 2: <builtin: select only>
+ - weight: 1 (targets 25.0% of total)
+ - 120 transactions (50.0% of total)
+ - number of transactions actually processed: 80 (tps = 40.000000)
+ - number of failed transactions: 20 (16.667%)
+ - number of serialization failures: 10 (8.333%)
+ - number of deadlock failures: 6 (5.000%)
+ - number of transactions retried: 30 (25.000%)
+ - total number of retries: 40
+ - number of transactions skipped: 20 (16.667%)
+ - latency average = 5.940 ms
+ - latency stddev = 1.000 ms
+ - statement latencies in milliseconds, failures and retries:
+"
+    );
+}
+
+/// What 15 to 17, and what 19, have instead of 18's lines.
+#[test]
+fn neighbours_of_18() {
+    let text = of(18, &everything());
+    let mut old = String::new();
+    for line in text.lines() {
+        match line {
+            " - 120 transactions (50.0% of total)" => {
+                old += " - 80 transactions (50.0% of total, tps = 40.000000)\n";
+            }
+            line if line.starts_with(" - number of transactions actually") => (),
+            line if line.starts_with("         0.268") => {
+                old += &(line.replace("          2 ", "           2  ") + "\n");
+            }
+            line => old += &(line.to_owned() + "\n"),
+        }
+    }
+    for major in 15..=17 {
+        assert_eq!(of(major, &everything()), old, "{major}");
+    }
+    let new = text
+        .replace(
+            "\nnumber of deadlock failures: 12 (5.000%)\n",
+            "\nnumber of deadlock failures: 12 (5.000%)\nnumber of other failures: 8 (3.333%)\n",
+        )
+        .replace(
+            "\n - number of deadlock failures: 6 (5.000%)\n",
+            "\n - number of deadlock failures: 6 (5.000%)\n - number of other failures: 4 (3.333%)\n",
+        );
+    assert_eq!(of(19, &everything()), new);
+}
+
+/// 13 and 14 know no failures and no retries; skipped ones are among all.
+#[test]
+fn everything_14() {
+    let mut run = everything();
+    for counts in run
+        .scripts
+        .iter_mut()
+        .map(|script| &mut script.counts)
+        .chain([&mut run.counts])
+    {
+        counts.serialization_failures = 0;
+        counts.deadlock_failures = 0;
+        counts.other_failures = 0;
+    }
+    run.max_tries = 1;
+    run.scripts.truncate(1);
+    run.scripts.push(ScriptReport {
+        description: "b".to_owned(),
+        ..ScriptReport::default()
+    });
+    assert_eq!(
+        of(14, &run),
+        "\
+transaction type: multiple scripts
+scaling factor: 2
+partition method: hash
+partitions: 3
+query mode: prepared
+number of clients: 4
+number of threads: 2
+duration: 2 s
+number of transactions actually processed: 160
+number of transactions skipped: 40 (20.000 %)
+number of transactions above the 5.0 ms latency limit: 45/160 (28.125 %)
+latency average = 5.940 ms
+latency stddev = 1.000 ms
+rate limit schedule lag: avg 1.447 (max 3.618) ms
+initial connection time = 5.072 ms
+tps = 80.000000 (without initial connection time)
+SQL script 1: /a.sql
+ - weight: 3 (targets 100.0% of total)
+ - 100 transactions (50.0% of total, tps = 40.000000)
+ - number of transactions skipped: 20 (20.000%)
+ - latency average = 5.940 ms
+ - latency stddev = 1.000 ms
+ - statement latencies in milliseconds:
+         0.268  \\set x 1
+         0.268  select 1;
+SQL script 2: b
+ - weight: 0 (targets 0.0% of total)
+ - 0 transactions (0.0% of total, tps = 0.000000)
+ - statement latencies in milliseconds:
+"
+    );
+}
+
+#[test]
+fn reports_end_early_where_nothing_succeeded() {
+    let mut run = plain();
+    run.counts = Counts::default();
+    let last = |major, run: &RunReport| of(major, run).lines().last().unwrap().to_owned();
+    assert_eq!(
+        last(14, &run),
+        "number of transactions actually processed: 0/160"
+    );
+    assert_eq!(last(15, &run), "number of failed transactions: 0 (NaN%)");
+    assert_eq!(
+        last(18, &run),
+        "number of transactions actually processed: 0/160"
+    );
+    run.counts.deadlock_failures = 8;
+    assert_eq!(
+        last(17, &run),
+        "number of failed transactions: 8 (100.000%)"
+    );
+    assert!(of(18, &run).contains("latency average = 1000.000 ms (including failures)\n"));
+    assert_eq!(
+        last(18, &run),
+        "tps = 0.000000 (without initial connection time)"
+    );
+}
+
+#[test]
+fn connections_of_transactions() {
+    let mut run = plain();
+    run.reconnect = true;
+    run.connections_ns = 160_000_000;
+    let text = of(15, &run);
+    assert!(text.ends_with(
+        "average connection time = 1.000 ms\ntps = 80.000000 (including reconnection times)\n"
+    ));
+    assert!(of(13, &run).contains("(excluding connections establishing)"));
+}
+
+/// The added lines stand by themselves: without them the report is what it was.
+#[test]
+fn percentiles_only_add_lines() {
+    let before = everything();
+    let mut after = before.clone();
+    after.counts.percentiles_ms = vec![(50.0, 1.5), (99.9, 12.3456)];
+    after.scripts[0].counts.percentiles_ms = vec![(50.0, 1.25)];
+    for major in 13..=19 {
+        let text = of(major, &after);
+        assert!(text.contains("\nlatency p50 = 1.500 ms\nlatency p99.9 = 12.346 ms\nrate limit"));
+        assert!(text.contains("\n - latency p50 = 1.250 ms\n"));
+        let kept: String = text
+            .split_inclusive('\n')
+            .filter(|line| !line.contains("latency p"))
+            .collect();
+        assert_eq!(kept, of(major, &before), "{major}");
+    }
+}
+
+#[test]
+fn banners() {
+    let banner = |level: &str, server: &str| banner(&Level::parse(level).unwrap(), server);
+    let debian = "15.18 (Debian 15.18-0+deb12u1)";
+    assert_eq!(banner("13", "13.1"), "");
+    assert_eq!(banner("15", debian), format!("pgbench ({debian})\n"));
+    assert_eq!(banner(debian, debian), format!("pgbench ({debian})\n"));
+    assert_eq!(
+        banner("15.20", debian),
+        format!("pgbench (15.20, server {debian})\n")
+    );
+    assert_eq!(
+        banner("18", debian),
+        format!("pgbench (18.6, server {debian})\n")
+    );
+    assert_eq!(banner("18", "19devel"), "pgbench (18.6, server 19devel)\n");
+    assert_eq!(
+        banner("18", "something"),
+        "pgbench (18.6, server something)\n"
+    );
+}

@@ -1,0 +1,461 @@
+//! Reports, progress lines and log lines of the real pgbench 13, 15, 17 and 18, made again to the letter.
+//!
+//! `recorded/reports-*.txt` are what `scripts/golden-pgbench --record` wrote. A record's command line
+//! goes through the reader of arguments; counts, means and deviations are taken from the record;
+//! percentages, speeds, unmeasured latencies and every word around them must come out the same.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use prony_dialect::pgbench::{
+    AggregateLine, At, CommandReport, Counts, Host, Invocation, Level, LogFormat, Moments, Outcome,
+    Progress, RunOptions, RunReport, ScriptReport, TransactionLine, banner, progress_line, read,
+    report,
+};
+
+const RECORDS: [&str; 4] = [
+    include_str!("recorded/reports-13.txt"),
+    include_str!("recorded/reports-15.txt"),
+    include_str!("recorded/reports-17.txt"),
+    include_str!("recorded/reports-18.txt"),
+];
+
+struct Nothing;
+
+impl Host for Nothing {
+    fn variable(&self, _name: &str) -> Option<String> {
+        None
+    }
+    fn say(&mut self, _text: &str) {}
+    fn load_script(&mut self, _path: &Path) -> Result<(), String> {
+        Ok(())
+    }
+    fn open_files(&self) -> Option<(u64, u64)> {
+        None
+    }
+    fn raise_open_files(&mut self, _to: u64) -> Result<(), String> {
+        Ok(())
+    }
+    fn time_seed(&self) -> u64 {
+        0
+    }
+    fn strong_seed(&self) -> Option<u64> {
+        None
+    }
+    fn user_name(&self) -> Result<String, String> {
+        Ok("postgres".to_owned())
+    }
+}
+
+/// One record.
+struct Record {
+    command: &'static str,
+    level: Level,
+    options: RunOptions,
+    banner: String,
+    lines: Vec<&'static str>,
+    progress: Option<&'static str>,
+    log: Vec<&'static str>,
+}
+
+fn records() -> Vec<Record> {
+    let mut records = Vec::new();
+    for text in RECORDS.iter().flat_map(|part| part.split("\n$ ")) {
+        let text = text.strip_prefix("$ ").unwrap_or(text);
+        let mut lines = text.lines();
+        let Some(command) = lines.next() else {
+            continue;
+        };
+        let mut out = Vec::new();
+        let (mut progress, mut log) = (None, Vec::new());
+        for line in lines {
+            match line
+                .split_once("| ")
+                .expect("a record's line says what it is of")
+            {
+                ("progress", line) => progress = Some(line),
+                ("log", line) => log.push(line),
+                _ => out.push(&line[2..]),
+            }
+        }
+        // 13 has no banner.
+        let mut banner = String::new();
+        let mut level = Level::of_major(13).unwrap();
+        if let Some(version) = out[0].strip_prefix("pgbench (") {
+            level = Level::parse(version.strip_suffix(')').unwrap()).unwrap();
+            banner = out.remove(0).to_owned() + "\n";
+        }
+        let words: Vec<OsString> = command.split(' ').map(OsString::from).collect();
+        let options = match read("pgbench", &words, &level, &mut Nothing) {
+            Ok(Invocation::Run(options)) => options,
+            other => panic!("{command}: {other:?}"),
+        };
+        records.push(Record {
+            command,
+            level,
+            options,
+            banner,
+            lines: out,
+            progress,
+            log,
+        });
+    }
+    assert!(records.len() > 80, "only {} records", records.len());
+    records
+}
+
+/// The number that follows a text at the beginning of a line of a block.
+fn after(lines: &[&str], start: &str) -> Option<f64> {
+    let line = lines.iter().find_map(|line| line.strip_prefix(start))?;
+    let end = line
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(line.len());
+    line[..end].parse().ok()
+}
+
+fn count(lines: &[&str], start: &str) -> u64 {
+    after(lines, start).unwrap_or(0.0) as u64
+}
+
+/// Sums that have a mean and a deviation, in ms.
+fn moments(count: u64, mean_ms: f64, stddev_ms: f64) -> Moments {
+    let count_f = count as f64;
+    Moments {
+        count,
+        sum_us: mean_ms * 1e3 * count_f,
+        sum_of_squares_us2: (mean_ms * mean_ms + stddev_ms * stddev_ms) * 1e6 * count_f,
+        ..Moments::default()
+    }
+}
+
+/// The counts of a block whose lines begin with `mark`.
+fn counts(lines: &[&str], mark: &str, succeeded: u64, detailed: bool) -> Counts {
+    let number = |what: &str| count(lines, &format!("{mark}{what}"));
+    let figure = |what: &str| after(lines, &format!("{mark}{what}"));
+    let mut counts = Counts {
+        succeeded,
+        skipped: number("number of transactions skipped: "),
+        serialization_failures: number("number of failed transactions: "),
+        retried: number("number of transactions retried: "),
+        retries: number("total number of retries: "),
+        ..Counts::default()
+    };
+    if detailed {
+        counts.deadlock_failures = number("number of deadlock failures: ");
+        counts.serialization_failures -= counts.deadlock_failures;
+    }
+    if let Some(stddev_ms) = figure("latency stddev = ") {
+        counts.latency = moments(succeeded, figure("latency average = ").unwrap(), stddev_ms);
+    }
+    if let Some(lag_ms) = figure("rate limit schedule lag: avg ") {
+        counts.lag = moments(succeeded, lag_ms, 0.0);
+        let line = lines
+            .iter()
+            .find(|line| line.starts_with("rate limit"))
+            .unwrap();
+        let max = line.split("(max ").nth(1).unwrap();
+        counts.lag.max_us = max.split(')').next().unwrap().parse::<f64>().unwrap() * 1e3;
+    }
+    counts
+}
+
+/// A row of `-r`.
+fn command(row: &str, record: &Record) -> CommandReport {
+    let mut rest = row;
+    let mut number = || {
+        let trimmed = rest.trim_start();
+        let (word, after) = trimmed.split_once(' ').unwrap();
+        rest = after;
+        word.parse::<f64>().unwrap()
+    };
+    let mean_ms = number();
+    let since_15 = record.level.at_least(15);
+    let failures = if since_15 { number() as u64 } else { 0 };
+    let retries = if record.options.max_tries != 1 {
+        number() as u64
+    } else {
+        0
+    };
+    CommandReport {
+        // Up to 17 two blanks go before it.
+        first_line: rest.strip_prefix(' ').unwrap_or(rest).to_owned(),
+        latency: moments(1, mean_ms, 0.0),
+        failures,
+        retries,
+    }
+}
+
+/// The parts of a report below its head.
+fn scripts(record: &Record, tail: &[&str]) -> Vec<ScriptReport> {
+    let options = &record.options;
+    let is_start = |at: &usize| tail[*at].starts_with("SQL script");
+    let mut starts: Vec<usize> = (0..tail.len()).filter(is_start).collect();
+    if starts.is_empty() {
+        starts.push(0);
+    }
+    let ends = starts.iter().skip(1).copied().chain([tail.len()]);
+    let mut blocks = starts
+        .iter()
+        .zip(ends)
+        .map(|(start, end)| &tail[*start..end]);
+    let mut scripts = Vec::new();
+    for choice in &options.scripts {
+        let block = blocks.next().unwrap_or(&[]);
+        // Up to 17 the successful are those that the third line counts.
+        let transactions = |line: &&str| -> Option<u64> {
+            let (number, _) = line.strip_prefix(" - ")?.split_once(" transactions (")?;
+            number.parse().ok()
+        };
+        let succeeded = if record.level.at_least(18) {
+            count(block, " - number of transactions actually processed: ")
+        } else {
+            block.iter().find_map(transactions).unwrap_or(0)
+        };
+        let rows = block.iter().filter(|line| line.starts_with("     "));
+        scripts.push(ScriptReport {
+            description: choice.description(),
+            weight: choice.weight,
+            counts: counts(block, " - ", succeeded, options.failures_detailed),
+            commands: rows.map(|row| command(row, record)).collect(),
+        });
+    }
+    scripts
+}
+
+fn run_report(record: &Record) -> RunReport {
+    let options = &record.options;
+    let starts = |line: &&str| line.starts_with("SQL script") || line.starts_with("statement lat");
+    let end = record
+        .lines
+        .iter()
+        .position(starts)
+        .unwrap_or(record.lines.len());
+    let (head, tail) = record.lines.split_at(end);
+    let succeeded = count(head, "number of transactions actually processed: ");
+    let mut all = counts(head, "", succeeded, options.failures_detailed);
+    if !record.level.at_least(15) {
+        // The mean lag there is of skipped transactions too.
+        all.lag.sum_us *= all.all() as f64 / succeeded as f64;
+    }
+    let tps = after(head, "tps = ").unwrap_or(1.0);
+    let connected = (all.succeeded + all.failures()) as f64;
+    let average_ms = after(head, "average connection time = ").unwrap_or(0.0);
+    // From the speed; where nothing succeeded, from the latency that was not measured.
+    let duration_us = match after(head, "latency average = ") {
+        Some(mean_ms) if succeeded == 0 => mean_ms * 1e3 * all.all() as f64,
+        _ => succeeded as f64 / tps * 1e6,
+    };
+    // 13 has a second speed, without what connecting took.
+    let without = head
+        .iter()
+        .filter_map(|line| after(&[line], "tps = "))
+        .nth(1);
+    let connections_us = match without {
+        Some(tps) => (duration_us - succeeded as f64 / tps * 1e6) * f64::from(options.clients),
+        None => average_ms * 1e3 * connected,
+    };
+    // Since 14 pgbench counts whole µs.
+    let whole_us = record.level.at_least(14);
+    let ns = |us: f64| {
+        if whole_us {
+            us.round() as u64 * 1000
+        } else {
+            (us * 1e3).round() as u64
+        }
+    };
+    RunReport {
+        scale: count(head, "scaling factor: ") as u32,
+        partitions: None,
+        protocol: options.protocol,
+        clients: options.clients,
+        threads: options.threads,
+        max_tries: options.max_tries,
+        limit: options.limit,
+        rate_limited: options.rate_tps.is_some(),
+        latency_limit_us: options.latency_limit_us,
+        progress: options.progress_s.is_some(),
+        reconnect: options.reconnect,
+        failures_detailed: options.failures_detailed,
+        per_command: options.report_per_command,
+        late: count(head, &late_line(options)),
+        duration_ns: ns(duration_us).max(1),
+        connecting_ns: ns(after(head, "initial connection time = ").unwrap_or(0.0) * 1e3),
+        connections_ns: ns(connections_us),
+        counts: all,
+        scripts: scripts(record, tail),
+    }
+}
+
+fn late_line(options: &RunOptions) -> String {
+    let limit_ms = options.latency_limit_us.unwrap_or(0) as f64 / 1e3;
+    format!("number of transactions above the {limit_ms:.1} ms latency limit: ")
+}
+
+/// Speeds to four places: 13 computes them from finer times than its digits give back.
+fn coarse(text: &str, level: &Level) -> String {
+    if level.at_least(14) {
+        return text.to_owned();
+    }
+    let mut parts = text.split("tps = ");
+    let mut coarse = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap();
+        let speed_tps: f64 = part[..end].parse().unwrap();
+        coarse += &format!("tps = {speed_tps:.4}{}", &part[end..]);
+    }
+    coarse
+}
+
+#[test]
+fn reports() {
+    for record in records() {
+        let text = report(&record.level, &run_report(&record));
+        let expected: String = record
+            .lines
+            .iter()
+            .map(|line| format!("{line}\n"))
+            .collect();
+        assert_eq!(
+            coarse(&text, &record.level),
+            coarse(&expected, &record.level),
+            "pgbench {}",
+            record.command
+        );
+        let server = record.level.text();
+        assert_eq!(banner(&record.level, server), record.banner);
+    }
+}
+
+#[test]
+fn progress() {
+    let mut seen = 0;
+    for record in records() {
+        let Some(line) = record.progress else {
+            continue;
+        };
+        seen += 1;
+        let words: Vec<&str> = line
+            .split([' ', ','])
+            .filter(|word| !word.is_empty())
+            .collect();
+        let before = |unit: &str| {
+            let at = words.iter().position(|word| *word == unit)?;
+            words[at - 1].parse::<f64>().ok()
+        };
+        let behind = |name: &str| {
+            let at = words.iter().position(|word| *word == name)?;
+            words[at + 1].parse::<f64>().ok()
+        };
+        let at: f64 = words[1].parse().unwrap();
+        let stamped = record.options.progress_timestamp;
+        let limited = record.options.latency_limit_us.is_some();
+        let made = Progress {
+            at: if stamped {
+                At::Unix(at)
+            } else {
+                At::Elapsed(at)
+            },
+            tps: before("tps").unwrap(),
+            latency_ms: behind("lat").unwrap(),
+            stddev_ms: behind("stddev").unwrap(),
+            failed: before("failed").unwrap_or(0.0) as u64,
+            lag_ms: record.options.rate_tps.map(|_| behind("lag").unwrap()),
+            skipped: (record.options.rate_tps.is_some() && limited)
+                .then(|| before("skipped").unwrap() as u64),
+            retried: (record.options.max_tries != 1).then(|| {
+                (
+                    before("retried").unwrap() as u64,
+                    before("retries").unwrap() as u64,
+                )
+            }),
+        };
+        assert_eq!(
+            progress_line(&record.level, &made),
+            format!("{line}\n"),
+            "{}",
+            record.command
+        );
+    }
+    assert!(seen > 30, "only {seen} lines of progress");
+}
+
+fn log_line(record: &Record, line: &str) -> Vec<u8> {
+    let options = &record.options;
+    let rate = options.rate_tps.is_some();
+    let limited = options.latency_limit_us.is_some();
+    let format = LogFormat::new(
+        &record.level,
+        rate,
+        limited,
+        options.max_tries,
+        options.failures_detailed,
+    );
+    let mut words = line.split(' ');
+    let mut next = || words.next().unwrap_or("0");
+    let mut out = Vec::new();
+    if options.log.as_ref().unwrap().aggregate_interval_s.is_some() {
+        let mut number = || next().parse::<u64>().unwrap();
+        let (start_unix_s, succeeded) = (number(), number());
+        let mut sums = || Moments {
+            count: succeeded,
+            sum_us: number() as f64,
+            sum_of_squares_us2: number() as f64,
+            min_us: number() as f64,
+            max_us: number() as f64,
+        };
+        let (latency, lag) = (sums(), sums());
+        let line = AggregateLine {
+            start_unix_s,
+            succeeded,
+            latency,
+            lag,
+            skipped: number(),
+            retried: number(),
+            retries: number(),
+            serialization_failures: number(),
+            deadlock_failures: number(),
+            other_failures: 0,
+        };
+        format.aggregate(&mut out, &line);
+        return out;
+    }
+    let client = next().parse().unwrap();
+    let number = next().parse().unwrap();
+    let outcome = match next() {
+        "skipped" => Outcome::Skipped,
+        "failed" | "serialization" => Outcome::Serialization,
+        "deadlock" => Outcome::Deadlock,
+        latency => Outcome::Latency(latency.parse().unwrap()),
+    };
+    let mut number_after = || next().parse::<u64>().unwrap();
+    let script = number_after() as u32;
+    let end_unix_us = number_after() * 1_000_000 + number_after();
+    let lag_us = if rate { number_after() } else { 0 };
+    let retries = number_after() as u32;
+    let line = TransactionLine {
+        client,
+        number,
+        outcome,
+        script,
+        end_unix_us,
+        lag_us,
+        retries,
+    };
+    format.transaction(&mut out, &line);
+    out
+}
+
+#[test]
+fn logs() {
+    let mut seen = 0;
+    for record in records() {
+        for line in &record.log {
+            seen += 1;
+            let made = String::from_utf8(log_line(&record, line)).unwrap();
+            assert_eq!(made, format!("{line}\n"), "pgbench {}", record.command);
+        }
+    }
+    assert!(seen > 30, "only {seen} lines of logs");
+}

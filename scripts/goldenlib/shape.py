@@ -1,0 +1,53 @@
+"""What is left of an output when its numbers are taken away.
+
+In: text. Out: its shape. Must never: hide a word, a blank or the order of lines that carry words.
+"""
+import re
+
+# A number in a column: its width with the blanks before it is part of the format. Then any other.
+NUMBERS = re.compile(
+    r"(?P<column> {2,}\d+(?:\.\d+)?(?= ))"
+    r"|(?<![A-Za-z_.\d])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
+    r"|\d+(?:\.\d+)?"
+)
+
+
+def line_shape(line):
+    """One line without its numbers."""
+
+    def gone(found):
+        column = found.group("column")
+        return f"<column of {len(column)}>" if column else "N"
+
+    return NUMBERS.sub(gone, line)
+
+
+def text_shape(text, folder):
+    """An output: numbers gone, the tool's own folder too, equal lines in a row told once.
+
+    Lines of progress and of repeated errors come as often as time allows.
+    """
+    shapes = []
+    for line in text.replace(folder, "DIR").split("\n"):
+        shape = line_shape(line)
+        if not shapes or shapes[-1] != shape or not shape:
+            shapes.append(shape)
+    return "\n".join(shapes)
+
+
+def log_shape(text):
+    """A log file: the kinds of lines in it, in alphabetical order."""
+    kinds = {line_shape(line) for line in text.splitlines()}
+    whole = [] if text == "" or text.endswith("\n") else ["(the last line has no end)"]
+    return "\n".join(sorted(kinds) + whole)
+
+
+def test():
+    """Shapes keep words and widths."""
+    assert line_shape("tps = 117.327680 (x)") == "tps = N (x)"
+    assert line_shape("pgbench (15.18 (Debian 15.18-0+deb12u1))") == "pgbench (N (Debian N-N+debNuN))"
+    assert line_shape("         0.268           0  select 1;") == "<column of 14><column of 12>  select N;"
+    assert line_shape("         0.268          0  select 1;") != line_shape("         0.268           0  select 1;")
+    assert line_shape("12 (NaN%)") == "N (NaN%)"
+    assert text_shape("a 1\na 2\nb\n", "/x") == "a N\nb\n"
+    assert log_shape("1 2 failed 3\n1 2 5 3\n1 3 6 3\n") == "N N N N\nN N failed N"
