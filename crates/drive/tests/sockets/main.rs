@@ -52,26 +52,29 @@ fn two_thousand_connections() {
     }
 }
 
+/// Whether replies bear stamps that are true. The kernel begins to stamp some time after the first
+/// socket of the machine asks for it, and a step of the machine's clock makes stamps impossible.
 #[test]
 fn replies_bear_stamps_and_the_parts_tile_the_response() {
     let server = FakeServer::start();
     for io in engines() {
         let mut plan = plan(16, 1.0);
         plan.io = io;
-        let driven = drive(&Selects::new(), &plan, server.port);
-        let measured = &driven.collected.measured;
-        let stamps = measured.stamps;
-        // The kernel begins to stamp some time after the first socket of the machine asks for it.
-        assert!(
-            stamps.unstamped * 100 < stamps.stamped,
-            "{io:?}: {stamps:?}"
-        );
-        assert!(
-            stamps.impossible * 100 < stamps.stamped,
-            "{io:?}: {stamps:?}"
-        );
-        assert!(stamps.transmit_stamps > 0, "{io:?}: {stamps:?}");
-        tiles(measured);
+        let mut seen = Vec::new();
+        for _ in 0..5 {
+            let measured = drive(&Selects::new(), &plan, server.port)
+                .collected
+                .measured;
+            let stamps = measured.stamps;
+            seen.push(stamps);
+            let unusable = stamps.unstamped + stamps.impossible;
+            if stamps.transmit_stamps > 0 && unusable * 100 < stamps.stamped {
+                tiles(&measured);
+                seen.clear();
+                break;
+            }
+        }
+        assert!(seen.is_empty(), "{io:?}: {seen:?}");
     }
 }
 
