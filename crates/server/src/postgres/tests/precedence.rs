@@ -36,7 +36,7 @@ type Variables = &'static [(&'static str, &'static str)];
 
 /// The non-empty options, in the order of `SHOWN`, or the error.
 fn gathered(env: &Environment, url: &str) -> String {
-    match gather(url, env) {
+    match gather(&[], url, env) {
         Ok(options) => {
             let shown = SHOWN.iter().filter_map(|name| {
                 options
