@@ -6,6 +6,7 @@
 mod args;
 mod command;
 mod exit;
+mod pgbench;
 mod run;
 mod secrets;
 mod signals;
@@ -18,8 +19,10 @@ fn main() -> ExitCode {
     // First of all: other users must not read a password in the process list.
     let arguments: Vec<OsString> = std::env::args_os().collect();
     title::hide_passwords(&arguments);
-    // The place for dialects: the name this is called by (argv[0]) will pick who reads the rest. So
-    // far every name speaks Prony's own.
+    // The name this is called by picks who reads the rest.
+    if let Some((argv0, rest)) = pgbench::called(&arguments) {
+        return pgbench::main(&argv0, rest);
+    }
     let ended = args::parse(&arguments).and_then(|asked| command::obey(asked, &arguments));
     exit::code(ended.map_err(|failure| failure.without_passwords(&arguments)))
 }
