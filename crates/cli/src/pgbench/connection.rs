@@ -4,6 +4,7 @@
 //! target; a control connection; errors in libpq's words. Must never: show a password.
 
 use super::password;
+use crate::secrets;
 use prony_dialect::pgbench::{Connection, Level, Voice};
 use prony_server::control::{Cause, Failure};
 use prony_server::{Address, Control, Environment, Error, Target, control};
@@ -98,18 +99,23 @@ fn needs_password(error: &control::Error) -> bool {
     matches!(cause, Some(Cause::Login(ConnectError::PasswordNeeded)))
 }
 
-/// All that pgbench says where it cannot connect; `what` for: `setup`, `init`, `client 3`.
-pub fn refusal(level: &Level, voice: &Voice, problem: &str, what: &str) -> String {
+/// All that pgbench says where it cannot connect. `database`: the name asked for; `purpose`: what the
+/// connection was for, such as `initialization`.
+pub fn refusal(
+    level: &Level,
+    voice: &Voice,
+    database: &str,
+    problem: &str,
+    purpose: &str,
+) -> String {
     if !level.at_least(14) {
-        // 13 names the database, which may be a connection string; its other words are the same.
-        return voice.error(problem);
+        // What is printed here may be a connection string, and come from the environment.
+        let database = secrets::without(database);
+        let text = format!("connection to database \"{database}\" failed: {problem}");
+        return voice.error(&text);
     }
-    let what = if what == "init" {
-        "initialization"
-    } else {
-        what
-    };
-    voice.error(problem) + &voice.fatal(&format!("could not create connection for {what}"))
+    let text = format!("could not create connection for {purpose}");
+    voice.error(problem) + &voice.fatal(&text)
 }
 
 /// An error of a control connection as `PQerrorMessage` words it, without the last line end.

@@ -55,8 +55,14 @@ fn obey(argv0: &str, arguments: &[OsString]) -> Result<(), Refused> {
         Invocation::Initialize(options) => {
             let settings = Settings::read(host::variable)
                 .map_err(|bad| refuse(voice.fatal(&bad.to_string())))?;
-            let target = connection::target(&options.connection, &voice)
-                .map_err(|problem| refuse(connection::refusal(&level, &voice, &problem, "init")))?;
+            let asked = &options.connection;
+            let target = connection::target(asked, &voice).map_err(|problem| {
+                let purpose = "initialization";
+                let database = &asked.dbname;
+                refuse(connection::refusal(
+                    &level, &voice, database, &problem, purpose,
+                ))
+            })?;
             init::initialize(&level, &options, &target, settings.load_jobs, &voice)?;
         }
         Invocation::Run(_) => {

@@ -38,8 +38,16 @@ pub fn initialize(
     for warning in &target.warnings {
         say(&format!("WARNING:  {warning}\n"));
     }
-    let mut control = connection::connect(&mut target)
-        .map_err(|problem| refuse(connection::refusal(level, voice, &problem, "init")))?;
+    let mut control = connection::connect(&mut target).map_err(|problem| {
+        let database = &options.connection.dbname;
+        refuse(connection::refusal(
+            level,
+            voice,
+            database,
+            &problem,
+            "initialization",
+        ))
+    })?;
     // With several hosts, all connections must go to the same one.
     target.endpoints = vec![control.endpoint().clone()];
     let signals = Signals::listen().map_err(|error| refuse(voice.fatal(&error.to_string())))?;
