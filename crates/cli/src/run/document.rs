@@ -193,7 +193,7 @@ fn early(run: &Run, plan: &Plan, driven: &Driven, signal: Option<(Exit, &str)>) 
             Some("no client could go on".to_owned())
         }
         // Those that could go on did all of theirs.
-        Stop::Transactions(_) => fallen(run),
+        Stop::Transactions(_) | Stop::Starts(_) => fallen(run),
         _ => None,
     }
 }

@@ -80,6 +80,7 @@ pub fn carry_out(order: &Order) -> Result<Exit, Failure> {
             plan: &plan.drive,
             seed,
             interrupt: &interrupt,
+            tap: None,
         },
         &mut watch,
     );
@@ -201,7 +202,7 @@ fn too_many(error: &ConnectError) -> bool {
 fn goal(run: &Run, plan: &Plan) -> Goal {
     let (drive, workload) = (&run.drive, &run.workload);
     let measured_s = match plan.drive.stop {
-        prony_plan::Stop::After(time) => Some(time.as_secs_f64()),
+        prony_plan::Stop::After(time) | prony_plan::Stop::Starts(time) => Some(time.as_secs_f64()),
         prony_plan::Stop::Transactions(_) => None,
     };
     let plural = if drive.threads == 1 { "" } else { "s" };
