@@ -22,7 +22,7 @@ pub struct Logger<W: Write> {
     first_client: u32,
     done: Vec<u64>,
     /// Added to the run's clock gives Unix time, nanoseconds.
-    epoch_shift_ns: i128,
+    epoch_shift_ns: i64,
     sampling: Option<(f64, Random)>,
     aggregate: Option<Aggregate>,
     failed: Option<io::Error>,
@@ -68,7 +68,7 @@ impl<W: Write> Logger<W> {
 
     /// The load starts at `start_ns` of the run's clock, which then stands `epoch_shift_ns` behind
     /// Unix time.
-    pub fn start(&mut self, start_ns: u64, epoch_shift_ns: i128) {
+    pub fn start(&mut self, start_ns: u64, epoch_shift_ns: i64) {
         self.epoch_shift_ns = epoch_shift_ns;
         let start_us = self.unix_us(start_ns);
         if let Some(aggregate) = &mut self.aggregate {
@@ -78,7 +78,7 @@ impl<W: Write> Logger<W> {
     }
 
     fn unix_us(&self, time_ns: u64) -> u64 {
-        let unix_ns = i128::from(time_ns) + self.epoch_shift_ns;
+        let unix_ns = i128::from(time_ns) + i128::from(self.epoch_shift_ns);
         u64::try_from(unix_ns / 1000).unwrap_or(0)
     }
 

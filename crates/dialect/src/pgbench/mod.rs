@@ -35,7 +35,7 @@ pub use args::read;
 pub use before::{
     PARTITIONS_SQL, SCALE_SQL, TableFacts, count_failed, no_accounts, scale_ignored, vacuum,
 };
-pub use builtin::{BUILTINS, Builtin, list_text, show_text};
+pub use builtin::{list_text, show_text};
 pub use host::{Host, Refused};
 pub use init::{RELKIND_SQL, ServerFacts, Table, Work, copy_row, sql, step};
 pub use level::{Level, NoLevel};
