@@ -55,6 +55,8 @@ pub trait Tap {
     fn started(&mut self, start_ns: u64);
     /// A transaction of this client of the run ended. To be quick: the loop waits.
     fn sample(&mut self, client: u32, sample: &Sample);
+    /// The worker is done.
+    fn ended(&mut self, now_ns: u64);
 }
 
 /// Watches a run from the collecting thread.
@@ -359,10 +361,14 @@ fn schedule(plan: &DrivePlan, now_ns: u64) -> Schedule {
     )
 }
 
-/// Clients are dealt to the threads in blocks, as evenly as they go.
+/// How many of the clients a thread gets: they are dealt in blocks, as evenly as they go.
+pub fn share(clients: u32, threads: u32, thread: u32) -> u32 {
+    clients / threads + u32::from(thread < clients % threads)
+}
+
 fn shares(clients: u32, threads: u32) -> impl Iterator<Item = Share> {
     (0..threads).scan(0, move |first, worker| {
-        let clients = clients / threads + u32::from(worker < clients % threads);
+        let clients = share(clients, threads, worker);
         let share = Share {
             worker: worker as usize,
             first: *first,
