@@ -57,7 +57,7 @@ impl Db {
     /// [`Ended`] when no transaction is to start any more.
     pub async fn start(&mut self, kind: Kind) -> Result<(), Ended> {
         loop {
-            if self.desk.rules().transactions > 0 && self.done == self.desk.rules().transactions {
+            if self.is_done() {
                 return Err(Ended::Finished);
             }
             if self.desk.rules().paced && !self.desk.is_over(self.conn.noticed_ns()) {
@@ -173,6 +173,12 @@ impl Db {
     /// Whether a transaction block is open on the server.
     pub fn is_in_block(&self) -> bool {
         self.conn.block() != Block::Idle
+    }
+
+    /// Whether this user has done its count of transactions.
+    pub fn is_done(&self) -> bool {
+        let count = self.desk.rules().transactions;
+        count > 0 && self.done >= count
     }
 
     /// Whether no transaction starts any more.

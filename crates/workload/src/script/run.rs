@@ -150,6 +150,10 @@ impl Client {
             }
         }
         loop {
+            if db.is_done() {
+                // Without a draw that the others of its worker would miss.
+                return Err(Ended::Finished);
+            }
             let number = shared.next_script(self.worker);
             let script = &shared.scripts[number];
             manner.debug(|| format!("client {id} executing script \"{}\"", script.name));
