@@ -3,9 +3,10 @@
 //! In: `-h`, `-p`, `-U`, a database name that may be a connection string, the environment. Out: a
 //! target; a control connection; errors in libpq's words. Must never: show a password.
 
+use super::call::Call;
 use super::password;
 use crate::secrets;
-use prony_dialect::pgbench::{Connection, Level, Voice};
+use prony_dialect::pgbench::{Connection, Voice};
 use prony_server::control::{Cause, Failure};
 use prony_server::{Address, Control, Environment, Error, Target, control};
 use prony_wire::Secret;
@@ -101,14 +102,9 @@ fn needs_password(error: &control::Error) -> bool {
 
 /// All that pgbench says where it cannot connect. `database`: the name asked for; `purpose`: what the
 /// connection was for, such as `initialization`.
-pub fn refusal(
-    level: &Level,
-    voice: &Voice,
-    database: &str,
-    problem: &str,
-    purpose: &str,
-) -> String {
-    if !level.at_least(14) {
+pub fn refusal(call: &Call, database: &str, problem: &str, purpose: &str) -> String {
+    let voice = &call.voice;
+    if !call.level.at_least(14) {
         // What is printed here may be a connection string, and come from the environment.
         let database = secrets::without(database);
         let text = format!("connection to database \"{database}\" failed: {problem}");
@@ -118,17 +114,28 @@ pub fn refusal(
     voice.error(problem) + &voice.fatal(&text)
 }
 
+/// An error of a control connection under a statement as `PQerrorMessage` words it.
+pub fn in_statement(error: &control::Error, sql: &str) -> String {
+    match error {
+        control::Error::Statement(error) if !error.is_fatal() => error.in_statement(sql),
+        other => libpq(other),
+    }
+}
+
 /// An error of a control connection as `PQerrorMessage` words it, without the last line end.
 pub fn libpq(error: &control::Error) -> String {
     match error {
-        control::Error::Connect(failures) => {
-            let texts: Vec<String> = failures.iter().map(attempt).collect();
-            texts.join("\n")
-        }
+        control::Error::Connect(all) => failures(all),
         control::Error::Statement(error) if error.is_fatal() => format!("{error}\n{CLOSED}"),
         control::Error::Closed | control::Error::Dead => CLOSED.to_owned(),
         other => other.to_string(),
     }
+}
+
+/// The same for attempts to connect.
+pub fn failures(failures: &[Failure]) -> String {
+    let texts: Vec<String> = failures.iter().map(attempt).collect();
+    texts.join("\n")
 }
 
 fn attempt(failure: &Failure) -> String {
@@ -150,6 +157,7 @@ fn attempt(failure: &Failure) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_dialect::pgbench::Level;
     use std::path::Path;
 
     fn asked(host: &str, port: &str, user: &str, dbname: &str) -> Connection {

@@ -4,6 +4,7 @@
 //! anything.
 
 use prony_dialect::pgbench::{Host, Level, Voice};
+use prony_report::text::system_error;
 use prony_server::Environment;
 use prony_workload::script::{Names, Script};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -45,13 +46,13 @@ impl Host for System<'_> {
     }
 
     fn say(&mut self, text: &str) {
-        super::say(text);
+        super::call::say(text);
     }
 
     fn load_script(&mut self, path: &Path) -> Result<(), String> {
         let name = path.to_string_lossy();
         let failed = |doing: &str, error: &io::Error| {
-            let reason = reason(error);
+            let reason = system_error(error);
             self.voice
                 .fatal(&format!("could not {doing} file \"{name}\": {reason}"))
         };
@@ -83,7 +84,7 @@ impl Host for System<'_> {
             current: Some(to),
             ..getrlimit(Resource::Nofile)
         };
-        setrlimit(Resource::Nofile, limit).map_err(|error| reason(&error.into()))
+        setrlimit(Resource::Nofile, limit).map_err(|error| system_error(&error.into()))
     }
 
     fn time_seed(&self) -> u64 {
@@ -103,15 +104,6 @@ impl Host for System<'_> {
             let uid = rustix::process::geteuid().as_raw();
             format!("could not look up effective user ID {uid}: user does not exist")
         })
-    }
-}
-
-/// The system's words for an error, without the number that Rust adds.
-pub fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    match text.split_once(" (os error") {
-        Some((reason, _)) => reason.to_owned(),
-        None => text,
     }
 }
 

@@ -249,6 +249,7 @@ fn simulate_patient(
         plan,
         seed: 1,
         interrupt: &interrupt,
+        tap: None,
     };
     let mut watch = Watch::default();
     prony_drive::run_simulated(&job, stamped(), server, &mut watch).unwrap()
@@ -435,6 +436,7 @@ fn an_interrupted_run_keeps_what_it_measured() {
         plan: &plan,
         seed: 1,
         interrupt: &interrupt,
+        tap: None,
     };
     let driven = prony_drive::run_simulated(&job, stamped(), after(MS), &mut watch).unwrap();
     assert!(driven.interrupted);

@@ -6,13 +6,14 @@
 
 mod rows;
 
+use super::call::{Call, say};
 use super::connection;
-use super::{refuse, say};
+use super::refuse;
 use crate::exit::Exit;
 use crate::signals::Signals;
 use prony_dialect::pgbench::Freeze;
 use prony_dialect::pgbench::{
-    InitOptions, Level, ORDINARY, RELKIND_SQL, Refused, Voice, Work, copy_sql, done_line, step,
+    InitOptions, ORDINARY, RELKIND_SQL, Refused, Work, copy_sql, done_line, step,
 };
 use prony_server::{Control, Target, control};
 use prony_workload::stop::{Watch, watched};
@@ -28,11 +29,10 @@ use std::time::Instant;
 /// All that is still to be said on standard error, and the exit status. After a signal the status is
 /// 128 and its number.
 pub fn initialize(
-    level: &Level,
+    call: &Call,
     options: &InitOptions,
     target: &Target,
     load_jobs: Option<u32>,
-    voice: &Voice,
 ) -> Result<(), Refused> {
     let mut target = target.clone();
     for warning in &target.warnings {
@@ -41,8 +41,7 @@ pub fn initialize(
     let mut control = connection::connect(&mut target).map_err(|problem| {
         let database = &options.connection.dbname;
         refuse(connection::refusal(
-            level,
-            voice,
+            call,
             database,
             &problem,
             "initialization",
@@ -50,15 +49,15 @@ pub fn initialize(
     })?;
     // With several hosts, all connections must go to the same one.
     target.endpoints = vec![control.endpoint().clone()];
-    let signals = Signals::listen().map_err(|error| refuse(voice.fatal(&error.to_string())))?;
+    let signals =
+        Signals::listen().map_err(|error| refuse(call.voice.fatal(&error.to_string())))?;
     let done = watched(&signals.flag(), |watch| {
         watch.add(&control);
         let init = Init {
-            level,
+            call,
             options,
             target: &target,
             jobs: load_jobs.unwrap_or(1),
-            voice,
             watch,
         };
         init.steps(&mut control)
@@ -79,12 +78,11 @@ fn stopped(exit: Exit, text: &str) -> Refused {
 
 /// One initialization.
 struct Init<'a> {
-    level: &'a Level,
+    call: &'a Call,
     options: &'a InitOptions,
     /// For further connections.
     target: &'a Target,
     jobs: u32,
-    voice: &'a Voice,
     watch: &'a Watch<'a>,
 }
 
@@ -105,7 +103,12 @@ impl Init<'_> {
     }
 
     fn step(&self, control: &mut Control, letter: char) -> Told {
-        for work in step(self.level, self.options, letter, control.server_version()) {
+        for work in step(
+            &self.call.level,
+            self.options,
+            letter,
+            control.server_version(),
+        ) {
             match work {
                 Work::Say(text) => say(&text),
                 Work::Sql(sql) => self.statement(control, &sql)?,
@@ -128,7 +131,7 @@ impl Init<'_> {
             Freeze::Yes => true,
             Freeze::IfOrdinary => self.is_ordinary(control, table)?,
         };
-        let progress = rows::Progress::start(self.level, self.options, table);
+        let progress = rows::Progress::start(&self.call.level, self.options, table);
         let all = 0..table.rows(self.options.scale);
         self.copy(control, &copy_sql(table, freeze), table, all, &progress)?;
         progress.finish();
@@ -153,14 +156,14 @@ impl Init<'_> {
     }
 
     fn query_failed(&self, error: &control::Error, sql: &str) -> String {
-        let said = connection::libpq(error);
-        let query = if self.level.at_least(15) {
+        let said = connection::in_statement(error, sql);
+        let query = if self.call.level.at_least(15) {
             "Query"
         } else {
             "query"
         };
-        self.voice.fatal(&format!("query failed: {said}"))
-            + &self.voice.detail(&format!("{query} was: {sql}"))
+        self.call.voice.fatal(&format!("query failed: {said}"))
+            + &self.call.voice.detail(&format!("{query} was: {sql}"))
     }
 
     /// # Errors
@@ -174,9 +177,10 @@ impl Init<'_> {
     }
 }
 
-/// Prints what the server has said by the way, as libpq does.
+/// Prints what the server has said by the way, as libpq does: without the context.
 fn notices(control: &mut Control) {
-    for notice in control.take_notices() {
+    for mut notice in control.take_notices() {
+        notice.where_ = None;
         say(&format!("{notice}\n"));
     }
 }

@@ -3,8 +3,8 @@
 //! In: a table, a range of its rows. Out: the rows; progress lines for those of all connections
 //! together. Must never: leave rows of a COPY that was told to stop.
 
+use super::super::call::say;
 use super::super::connection;
-use super::super::say;
 use super::{Init, Told, notices};
 use prony_dialect::pgbench::{InitOptions, Level, LoadProgress, copy_sql};
 use prony_server::Control;
@@ -54,12 +54,12 @@ impl Init<'_> {
     pub(super) fn accounts_in_parts(&self) -> Told {
         let table = Table::Accounts;
         let sql = copy_sql(table, false);
-        let progress = Progress::start(self.level, self.options, table);
+        let progress = Progress::start(&self.call.level, self.options, table);
         let ranges = parts::split(table.rows(self.options.scale), self.jobs);
         parts::together(self.watch, ranges, |range| {
             self.go_on()?;
             let mut control = Control::connect(self.target)
-                .map_err(|error| self.voice.error(&connection::libpq(&error)))?;
+                .map_err(|error| self.call.voice.error(&connection::libpq(&error)))?;
             self.watch.add(&control);
             self.copy(&mut control, &sql, table, range, &progress)
         })?;
@@ -79,8 +79,9 @@ impl Init<'_> {
         self.go_on()?;
         let rows = Rows::new(table, range.start, range.end);
         let outcome = control.copy_in(sql).map_err(|error| {
-            let said = connection::libpq(&error);
-            self.voice
+            let said = connection::in_statement(&error, sql);
+            self.call
+                .voice
                 .fatal(&format!("unexpected copy in result: {said}"))
         });
         let outcome = outcome.and_then(|mut copy| {
@@ -97,7 +98,7 @@ impl Init<'_> {
             // libpq prints the server's words itself.
             stored.map_err(|error| {
                 let said = connection::libpq(&error);
-                format!("{said}\n{}", self.voice.fatal("PQendcopy failed"))
+                format!("{said}\n{}", self.call.voice.fatal("PQendcopy failed"))
             })
         });
         notices(control);

@@ -1,6 +1,7 @@
 //! Users on a server that answers anything: no script, and no reply, may make one panic or hang.
 
-use crate::script::options::Asked;
+use crate::script::Manner;
+use crate::script::options::ScriptSet;
 use crate::script::program::Scripts;
 use crate::script::{Names, Script};
 use prony_session::{Ask, Conn, Db, Desk, Ended, Program, Rules, UserId};
@@ -92,6 +93,8 @@ fn drive(scripts: &Scripts, mode: QueryMode, replies: &[u8]) -> Ended {
     let id = UserId {
         client: 1,
         clients: 3,
+        worker: 0,
+        workers: 1,
         seed: 7,
     };
     let mut user = scripts.user(id, Db::new(Rc::clone(&conn), desk));
@@ -124,13 +127,13 @@ pub(super) fn program(texts: &[String]) -> Option<Scripts> {
         .iter()
         .map(|text| Script::parse(&mut names, "a.sql", text, 18));
     let scripts = read.collect::<Result<Vec<_>, _>>().ok()?;
-    let asked = Asked {
+    let asked = ScriptSet {
         scripts,
         names,
         defines: vec![("a".to_owned(), "3".to_owned())],
         builtin: false,
     };
-    Some(Scripts::new(asked, 1))
+    Some(Scripts::new(asked, 1, Manner::default()))
 }
 
 /// Lines that make a script more often than not: conditions and pipelines are closed.
