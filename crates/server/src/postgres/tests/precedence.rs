@@ -193,3 +193,21 @@ fn mistakes_in_service_files_are_named() {
         "{error}"
     );
 }
+
+#[test]
+fn options_beside_the_string_stand_between_it_and_the_rest() {
+    let folder = folder();
+    let env = folder.env().with("PGSERVICE", "first").with("PGUSER", "eu");
+    let before = [("host", "/b"), ("port", "5"), ("user", "")];
+    let options = gather(&before, "host=/u", &env).unwrap();
+    let shown = ["host", "port", "user"].map(|name| options.get(name).unwrap_or(""));
+    assert_eq!(shown, ["/u", "5", "svcuser"]);
+    let error = gather(&[("hosst", "x")], "", &env)
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        error.contains("\"hosst\" in the command line") && error.contains("\"host\""),
+        "{error}"
+    );
+}
