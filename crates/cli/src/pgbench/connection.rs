@@ -5,10 +5,18 @@ use prony_server::{Environment, Target};
 
 pub fn target(connection: &Connection) -> Result<Target, String> {
     let db = &connection.dbname;
-    let text = if db.contains('=') || db.contains("://") { db.clone() } else {
+    let text = if db.contains('=') || db.contains("://") {
+        db.clone()
+    } else {
         let mut t = format!("dbname='{}'", db.replace('\\', "\\\\").replace('\'', "\\'"));
-        for (k, v) in [("host", &connection.host), ("port", &connection.port), ("user", &connection.user)] {
-            if let Some(v) = v { t += &format!(" {k}='{v}'"); }
+        for (k, v) in [
+            ("host", &connection.host),
+            ("port", &connection.port),
+            ("user", &connection.user),
+        ] {
+            if let Some(v) = v {
+                t += &format!(" {k}='{v}'");
+            }
         }
         t + " fallback_application_name=pgbench"
     };

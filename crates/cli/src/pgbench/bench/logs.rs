@@ -58,12 +58,8 @@ impl Logs {
     pub fn tap(&self, worker: usize) -> Box<dyn Tap> {
         let logger = self.loggers.get(worker);
         Box::new(LogTap {
-            logger: logger.and_then(|logger| {
-                logger
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .take()
-            }),
+            logger: logger
+                .and_then(|logger| logger.lock().unwrap_or_else(PoisonError::into_inner).take()),
             errors: Arc::clone(&self.errors),
         })
     }

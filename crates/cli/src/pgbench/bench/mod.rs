@@ -39,12 +39,7 @@ pub struct Files {
 ///
 /// # Errors
 /// The whole text for stderr; the exit status is 1.
-pub fn run(
-    call: &Call,
-    options: &RunOptions,
-    target: Target,
-    files: Files,
-) -> Result<u8, String> {
+pub fn run(call: &Call, options: &RunOptions, target: Target, files: Files) -> Result<u8, String> {
     let voice = &call.voice;
     let set = scripts(call, options, files)?;
     // Until here a Ctrl-C ended the process by itself; from the run on it ends the run.
@@ -106,7 +101,10 @@ pub fn run(
         call.tell(&voice.error("Run was aborted due to an error in thread 0"));
         status = ABORTED;
     } else {
-        call.print(&report(&call.level, &run_report(options, facts, &shown, &measured)));
+        call.print(&report(
+            &call.level,
+            &run_report(options, facts, &shown, &measured),
+        ));
         if aborted || driven.interrupted {
             let text = "Run was aborted; the above results are incomplete.";
             call.tell(&voice.error(text));
@@ -127,9 +125,8 @@ fn scripts(call: &Call, options: &RunOptions, files: Files) -> Result<ScriptSet,
     let Files { scripts, mut names } = files;
     let (mut files, mut all) = (scripts.into_iter(), Vec::new());
     let level = u32::from(call.level.major());
-    let wrong = |error: prony_workload::script::ScriptError| {
-        error.as_pgbench(call.voice.progname(), level)
-    };
+    let wrong =
+        |error: prony_workload::script::ScriptError| error.as_pgbench(call.voice.progname(), level);
     for choice in &options.scripts {
         let mut script = match &choice.source {
             ScriptSource::Builtin(builtin) => builtin.parse(&mut names, level).map_err(wrong)?,

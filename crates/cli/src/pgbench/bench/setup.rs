@@ -81,7 +81,11 @@ fn look(
     let count = count.unwrap_or_default();
     // A server that cannot answer counts as one without partitions.
     let row = match control.query(PARTITIONS_SQL) {
-        Ok(rows) => Some(rows.into_iter().next().ok_or_else(|| no_accounts(voice, database))?),
+        Ok(rows) => Some(
+            rows.into_iter()
+                .next()
+                .ok_or_else(|| no_accounts(voice, database))?,
+        ),
         Err(_) => None,
     };
     let column = |number: usize| row.as_ref().and_then(|row| row.get(number)?.as_deref());

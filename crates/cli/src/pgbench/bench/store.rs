@@ -13,8 +13,8 @@ use prony_drive::Driven;
 use prony_plan::{DrivePlan, Plan, ServerPlan, WorkloadPlan};
 use prony_server::Target;
 use prony_store::{Run, RunStore, RunWriter};
-use prony_workload::script::{SCRIPT, Scripts};
 use prony_workload::Loaded;
+use prony_workload::script::{SCRIPT, Scripts};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -97,6 +97,10 @@ pub fn finish(
     document::end(&mut run, drive, driven, signal);
     run.checks = prony_judge::judge(&run);
     if let Err(error) = writer.finish(&run) {
-        call.tell(&call.voice.warning(&format!("the run is not stored: {error}")));
+        call.tell(
+            &call
+                .voice
+                .warning(&format!("the run is not stored: {error}")),
+        );
     }
 }
