@@ -16,7 +16,10 @@ pub fn plain(text: &str) -> String {
 /// What the system said, without the number that std adds.
 pub fn system_error(error: &std::io::Error) -> String {
     let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_owned()
+    text.split(" (os error")
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// The text cut to `width` characters, with an ellipsis where something is missing.

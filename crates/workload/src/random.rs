@@ -163,7 +163,12 @@ impl RunSeeds {
     }
 
     /// The generators of all threads of a run, as they follow those of its clients.
-    pub fn threads(run_seed: u64, clients: u32, takes_default: bool, threads: u32) -> Vec<ThreadRandom> {
+    pub fn threads(
+        run_seed: u64,
+        clients: u32,
+        takes_default: bool,
+        threads: u32,
+    ) -> Vec<ThreadRandom> {
         let mut seeds = RunSeeds::new(run_seed);
         (0..clients).for_each(|_| drop(seeds.client()));
         if takes_default {

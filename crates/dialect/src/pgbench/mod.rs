@@ -40,17 +40,17 @@ pub use host::{Host, Refused};
 pub use init::{Freeze, ORDINARY, RELKIND_SQL, Work, copy_sql, step};
 pub use level::{Level, NoLevel};
 pub use load::{LoadProgress, done_line, step_name};
-pub use logger::Logger;
-pub use plan::{drive_plan, manner};
-pub use result::{Measured, progress, run_report};
 pub use log::{AggregateLine, LogFormat, Outcome, TransactionLine, log_path};
+pub use logger::Logger;
 pub use moments::Moments;
 pub use options::{
     Connection, InitOptions, Invocation, Limit, Log, PartitionMethod, Protocol, RunOptions,
     ScriptChoice, ScriptSource,
 };
+pub use plan::{drive_plan, manner};
 pub use progress::{At, Progress, progress_line};
 pub use report::{Counts, RunReport, banner, report};
+pub use result::{Measured, progress, run_report};
 pub use script_report::{CommandReport, ScriptReport};
 pub use settings::{BadSetting, Settings, read_percentiles};
 pub use voice::Voice;

@@ -36,9 +36,12 @@ pub fn run_report(
     let script = |(number, script): (usize, &Script)| ScriptReport {
         description: script.name.clone(),
         weight: script.weight,
-        counts: totals.kinds.get(number).map_or_else(Counts::default, |tally| {
-            counts(tally, &totals.errors, Some(number), &options.percentiles)
-        }),
+        counts: totals
+            .kinds
+            .get(number)
+            .map_or_else(Counts::default, |tally| {
+                counts(tally, &totals.errors, Some(number), &options.percentiles)
+            }),
         commands: commands(script, measured.commands.get(number)),
     };
     let connecting_ns = (connect_s * 1e9) as u64;
