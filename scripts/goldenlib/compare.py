@@ -7,8 +7,11 @@ import difflib
 import queue
 import subprocess
 
+from versuslib.server import Trouble
+
 from . import cases, corpus, shape, statements
 
+# Of each part's difference: another seed changes every line.
 SHOWN_LINES = 24
 
 
@@ -99,6 +102,8 @@ class Golden:
             database = f"golden_{number}"
             self.server.sql(corpus.RESET, database)
             found = tool.run(rows.case, self.environment, database, corpus.SCRIPTS)
+            if found["status"] != 0 and tool.is_model:
+                raise Trouble(f"pgbench {rows.id} failed, so there is nothing to compare: {found['stderr'][-500:]}")
             parts = {"exit status": str(found["status"])}
             for name, query in rows.queries.items():
                 parts[name] = self.server.sql(query, database)

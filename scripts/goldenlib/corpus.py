@@ -26,15 +26,17 @@ update pgbench_branches set bbalance = 0 where bbalance <> 0;
 """
 
 SCRIPTS = {
-    "plain.sql": "select 1;\n\n-- gone\nselect /* kept */ 2 as \"two;\" ;\nselect 'it''s :notavar; $1' || $$a;b$$\n",
+    "plain.sql": "select 1;\n\n-- gone\nselect /* kept */ 2 as \"two;\" ;\nselect 'it''s; $1' || $$a;b$$\n",
     "lines.sql": "select\n  1,\n  2 -- two\n;\n  select 3",
     "set.sql": "\\set a random(1, 1000)\n\\set b :a * 2 + 1\n\\set c 1.0 / 3\n\\set d null\n\\set e :a > 500\n"
     "select :a, :b, :c, :d, ':e';\n",
     "set_typed.sql": "\\set a random(1, 1000)\n\\set c 1.0 / 3\n\\set e :a > 500\nselect :a::int, :c::float8, :e::bool;\n",
-    "types.sql": "select :client_id::int, :scale::int, :random_seed::text, :default_seed::text, :missing::text;\n",
+    "types.sql": "select :client_id::int, :scale::int, (:random_seed)::text, (:default_seed)::text;\n",
+    "missing.sql": "select 1;\nselect :missing::text, ':none';\n",
     "quoted.sql": "\\set x 5\nselect ':x', E'\\n:x', :x::text;\n",
-    "gset.sql": "\\set x random(1, 1000)\nselect :x::int + 1 as y, 'te xt' as z \\gset\n"
-    "select :y::int, 7 as y \\gset p_\nselect :p_y::int, :z::text;\n",
+    "gset.sql": "\\set x random(1, 1000)\nselect :x::int + 1 as y, -2.50 as z \\gset\n"
+    "select :y::int, 7 as y \\gset p_\nselect :p_y::int, :z::numeric;\n",
+    "gset_text.sql": "select 'te xt' as z \\gset\nselect :z::text;\n",
     "gset_null.sql": "select null as a, true as b, 1.5 as c \\gset\nselect :a::text, :b::bool, :c::float8;\n",
     "gset_none.sql": "select 1 as x where false \\gset\nselect :x;\n",
     "aset.sql": "select 1 as a \\; select 2 as b, 3 as c \\; select 9 as none where false \\aset\nselect :a::int, :b::int, :c::int;\n",
@@ -59,14 +61,15 @@ SCRIPTS = {
     "noend.sql": "begin;\nselect 1;\n",
     "copy.sql": "copy golden_pair from stdin;\nselect 1;\n",
     "shell.sql": "\\setshell n echo 12\nselect :n::int;\n",
-    "defined.sql": "select :one::int, :two::text, :words::text;\n",
+    "defined.sql": "select :one::int, :two::numeric;\n",
+    "words.sql": "select ':words';\nselect :words::text;\n",
     "dash.sql": "select 'a' -- :x\n, :x::int;\n",
     # For rows.
     "values.sql": "".join(
-        f"\\set v {text}\ninsert into golden_rows (client, script, name, value) values (:client_id, 'values', '{name}', :v::text);\n"
+        f"\\set v {text}\ninsert into golden_rows (client, script, name, value) values (:client_id, 'values', '{name}', (:v)::text);\n"
         for name, text in {
             "random": "random(1, 1000000)",
-            "whole": "random(-9223372036854775807, 9223372036854775806)",
+            "whole": "random(-4611686018427387904, 4611686018427387902)",
             "narrow": "random(0, 1)",
             "exponential": "random_exponential(1, 1000000, 2.5)",
             "gaussian": "random_gaussian(-1000, 1000, 4.0)",
@@ -113,12 +116,12 @@ def statements(major):
     lines = ["-t 5", "-t 5 -v", "-t 5 -N", "-t 5 -S", "-n -t 5 -b se@2 -b si@3 -b tpcb@1", "-t 3 -s 7"]
     lines += ["-n -c 3 -j 2 -t 4", "-n -c 3 -j 2 -t 4 -S", "-n -c 3 -j 3 -t 4 -N", "-n -C -t 3 -S", "-n -C -c 3 -j 2 -t 3"]
     lines += ["-n -R 200 -t 4 -S", "-n -S -t 4 -l -r -P 1", "-n -S -t 4 -L 9000 --max-tries=2 --failures-detailed"]
-    plain = ["plain", "lines", "set", "set_typed", "types", "quoted", "gset", "gset_null", "gset_none", "aset", "aset_one"]
+    plain = ["plain", "lines", "set", "set_typed", "types", "quoted", "missing", "gset", "gset_text", "gset_null", "gset_none", "aset", "aset_one"]
     plain += ["joined", "if", "case", "case_good", "broken", "syntax", "noend", "copy", "shell", "dash"]
     lines += [f"-n -t 4 -f {name}.sql" for name in plain]
     lines += ["-n -t 3 -f gset.sql -c 3 -j 2", "-n -t 4 -f if.sql -c 3 -j 2", "-n -t 3 -f types.sql -c 3 -j 2 -s 12"]
     lines += ["-n -t 3 -f block.sql -c 3 -j 2", "-n -t 3 -f block.sql -C", "-n -t 2 -f types.sql -D scale=3 -D default_seed=11"]
-    lines += ["-n -t 2 -f defined.sql -D one=1 -D two=2.50 -D words=x,y", "-n -t 2 -f dash.sql -D x=3", "-n -t 2 -f set_typed.sql -D a=9"]
+    lines += ["-n -t 2 -f defined.sql -D one=1 -D two=2.50", "-n -t 2 -f words.sql -D words=x,y", "-n -t 2 -f dash.sql -D x=3", "-n -t 2 -f set_typed.sql -D a=9"]
     lines += ["-n -t 9 -f if.sql@3 -f set_typed.sql@1 -f joined.sql@0 -r", "-n -t 6 -c 2 -j 2 -f if.sql@2 -f set_typed.sql@3"]
     lines += [f"-n -t 7 -f {name}.sql {tries}" for name in ("retry", "retry_bare") for tries in ("", "--max-tries=2", "--max-tries=5")]
     lines += ["-n -t 7 -f retry.sql --max-tries=0 -L 60000 --verbose-errors", "-n -t 5 -f retry.sql -C --max-tries=3"]

@@ -145,7 +145,7 @@ def with_server(asked, server, place, program, version, chosen):
     """Compares on a running server."""
     golden = Golden(server, asked.jobs)
     measures = {"texts": golden.texts, "statements": golden.statements, "rows": golden.rows}
-    pgbench = Tool(place / "real", [str(program)], {})
+    pgbench = Tool(place / "real", [str(program)], {}, is_model=True)
     for kind, found in chosen.items():
         say(f"{kind} of {len(found)} command lines, like pgbench {version}")
 

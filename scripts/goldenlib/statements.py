@@ -29,12 +29,15 @@ SETTINGS = {
 }
 CLIENT = "pgbench"
 WAIT_SECONDS = 60
-SHOWN_LINES = 24
 
 ENTRY = re.compile(r"<([0-9a-f]+\.[0-9a-f]+)\|([^|>]*)\|([^>]*)> (.*)", re.S)
 BEGIN = "LOG:  connection authorized:"
 END = "LOG:  disconnection:"
 
+# A client that gives up leaves before it has read everything; whether the server notices is chance.
+NOISE = re.compile(
+    r"LOG:  (connection |disconnection|could not (send|receive) data (to|from) client)|FATAL:  connection to client lost"
+)
 SETUP_STATEMENTS = re.compile(
     r"LOG:  statement: (select count\(\*\) from pgbench_branches|.*\bpartstrat\b.*"
     r"|vacuum pgbench_\w+|vacuum analyze pgbench_\w+|truncate pgbench_history)\s*$",
@@ -82,7 +85,7 @@ class Log:
 
 def message_shape(message):
     """A message without times and processes; None where nothing is left of it."""
-    if re.match(r"LOG:  (connection |disconnection)", message):
+    if NOISE.match(message):
         return None
     message = re.sub(r"^LOG:  duration: [\d.]+ ms(  )?", "LOG:  ", message)
     message = re.sub(r"\b([Pp]rocess|PID) \d+", r"\1 N", message)

@@ -19,7 +19,9 @@ RUN_SECONDS = 120
 class Tool:
     """A pgbench, under that name in a folder of its own, so that both are called alike."""
 
-    def __init__(self, folder, command, env):
+    def __init__(self, folder, command, env, is_model=False):
+        """`is_model`: whether it is the pgbench that the other one is to be like."""
+        self.is_model = is_model
         self.folder = folder
         self.env = env
         folder.mkdir()
