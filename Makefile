@@ -16,7 +16,7 @@ PRONY := target/release/prony
 VERSUS = $(if $(PAIRS),--pairs $(PAIRS)) $(if $(RUN_SECONDS),--seconds $(RUN_SECONDS)) \
 	$(if $(SCALE),--scale $(SCALE)) $(if $(RAW),--raw $(RAW))
 
-.PHONY: help build demo test lint versus versus-load
+.PHONY: help build demo test lint versus versus-load versus-pgbench test-pgbench
 
 help: ## This list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s@ 2>/dev/null \
@@ -45,6 +45,10 @@ lint: ## Formatting, clippy with warnings as errors, scripts
 versus: build ## Prony and pgbench in turn: ratios of CPU and TPS, as a table (about 20 minutes)
 	@scripts/setup versus
 	scripts/versus $(if $(CASES),--cases $(CASES)) $(VERSUS)
+
+versus-pgbench: build ## The same for Prony called as pgbench, by identical command lines (about 40 minutes)
+	@scripts/setup versus
+	scripts/versus --cases $(or $(CASES),pgbench) $(VERSUS)
 
 versus-load: build ## The same for loading alone
 	@scripts/setup versus
