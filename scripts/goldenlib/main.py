@@ -16,7 +16,7 @@ import tempfile
 
 from versuslib.server import Server, Trouble, find_bin_dir
 
-from . import cases, corpus, liars, shape, statements
+from . import cases, corpus, liars, scenarios, shape, statements
 from .compare import Golden, differences, shapes
 from .tool import Tool
 
@@ -39,6 +39,7 @@ def arguments(argv):
     parser.add_argument("--statements", action="store_true", help="compare the statements that the server sees")
     parser.add_argument("--rows", action="store_true", help="compare the rows and values that the seed makes")
     parser.add_argument("--texts", action="store_true", help="compare what is printed and logged; so it is if nothing is chosen")
+    parser.add_argument("--scenarios", action="store_true", help="run the command lines of published guides, small, and compare nothing else")
     parser.add_argument("--list", action="store_true", help="print the command lines")
     parser.add_argument("--jobs", type=int, default=4, help="cases at a time (4)")
     parser.add_argument("--record", metavar="FILE", help="write pgbench's reports, numbers kept, to FILE")
@@ -121,6 +122,7 @@ def main(argv):
     asked = arguments(argv)
     shape.test()
     statements.test()
+    scenarios.test()
     try:
         bin_dir = find_bin_dir()
         program = pathlib.Path(asked.pgbench) if asked.pgbench else bin_dir / "pgbench"
@@ -130,6 +132,8 @@ def main(argv):
             print("\n".join(case.id for found in chosen.values() for case in found))
             return 0
         settings = {"fsync": "off", "max_connections": 100}
+        if asked.scenarios:
+            settings["max_connections"] = 400
         if asked.statements:
             settings.update(statements.SETTINGS)
         with tempfile.TemporaryDirectory(prefix="prony-golden-", dir="/var/tmp") as place:
@@ -141,8 +145,23 @@ def main(argv):
         return 2
 
 
+def under_test(asked, place, version):
+    """What is to be like pgbench."""
+    command = shlex.split(asked.prony)
+    if os.sep in command[0]:
+        command[0] = os.path.abspath(command[0])
+    home = place / "home"
+    home.mkdir()
+    # The level with its whole text, so that banners are alike; a store of its own.
+    env = {"PRONY_PGBENCH_COMPAT": version, "HOME": str(home)}
+    env.update({f"XDG_{name}_HOME": str(home) for name in ("DATA", "STATE", "CACHE")})
+    return Tool(place / "prony", command, env)
+
+
 def with_server(asked, server, place, program, version, chosen):
     """Compares on a running server."""
+    if asked.scenarios:
+        return 1 if scenarios.Scenarios(server, under_test(asked, place, version), say).all() else 0
     golden = Golden(server, asked.jobs)
     measures = {"texts": golden.texts, "statements": golden.statements, "rows": golden.rows}
     pgbench = Tool(place / "real", [str(program)], {}, is_model=True)
@@ -161,15 +180,7 @@ def with_server(asked, server, place, program, version, chosen):
         missed = liars.missed(list(chosen), golden, place, program, pgbench)
         print("liars: " + ("found out" if not missed else "NOT found out: " + ", ".join(missed)))
         return 1 if missed or any(different.values()) else 0
-    command = shlex.split(asked.prony)
-    if os.sep in command[0]:
-        command[0] = os.path.abspath(command[0])
-    home = place / "home"
-    home.mkdir()
-    # The level with its whole text, so that banners are alike; a store of its own.
-    env = {"PRONY_PGBENCH_COMPAT": version, "HOME": str(home)}
-    env.update({f"XDG_{name}_HOME": str(home) for name in ("DATA", "STATE", "CACHE")})
-    different = all_kinds(Tool(place / "prony", command, env))
+    different = all_kinds(under_test(asked, place, version))
     for kind, found in chosen.items():
         print(f"{kind}: {len(found)} command lines compared, {different[kind]} differ")
     return 1 if any(different.values()) else 0
