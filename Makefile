@@ -35,12 +35,17 @@ test: ## All tests; as root on Debian or Ubuntu installs what they need
 	@for script in scripts/tests/*.sh; do echo "== $$script"; "$$script"; done
 	cargo test --workspace --no-fail-fast
 
+test-pgbench: ## Of `make test`, what compares Prony called as pgbench with pgbench; all of it (PARTS="tap rows" for some)
+	@scripts/setup build
+	@scripts/setup test
+	PGBENCH_EVERY=$(or $(EVERY),1) scripts/tests/pgbench.sh $(PARTS)
+
 lint: ## Formatting, clippy with warnings as errors, scripts
 	@scripts/setup build
 	@scripts/setup lint
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	@for script in scripts/setup .ci/run scripts/tests/*.sh; do bash -n "$$script"; done
+	@for script in scripts/setup scripts/tap-pgbench .ci/run scripts/tests/*.sh; do bash -n "$$script"; done
 
 versus: build ## Prony and pgbench in turn: ratios of CPU and TPS, as a table (about 20 minutes)
 	@scripts/setup versus
