@@ -6,6 +6,7 @@
 mod args;
 mod command;
 mod exit;
+mod pgbench;
 mod run;
 mod secrets;
 mod signals;
@@ -18,8 +19,15 @@ fn main() -> ExitCode {
     // First of all: other users must not read a password in the process list.
     let arguments: Vec<OsString> = std::env::args_os().collect();
     title::hide_passwords(&arguments);
-    // The place for dialects: the name this is called by (argv[0]) will pick who reads the rest. So
-    // far every name speaks Prony's own.
+    // The name that it is called by, or the first argument, picks whose command line the rest is.
+    let argv0 = arguments.first().map(|name| name.to_string_lossy());
+    let argv0 = argv0.as_deref().unwrap_or_default();
+    if pgbench::is_name(argv0) {
+        return pgbench::main(argv0, &arguments[1..]);
+    }
+    if arguments.get(1).is_some_and(|word| word == "pgbench") {
+        return pgbench::main("pgbench", &arguments[2..]);
+    }
     let ended = args::parse(&arguments).and_then(|asked| command::obey(asked, &arguments));
     exit::code(ended.map_err(|failure| failure.without_passwords(&arguments)))
 }

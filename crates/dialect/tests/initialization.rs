@@ -1,12 +1,15 @@
 //! The statements of `-i`: those that a server 15 logged (log_statement=all) under the real pgbench 13,
 //! 15, 17 and 18, in `recorded/init-*.txt`, and what differs with other servers and options.
 
+mod common;
+
 use std::ffi::OsString;
-use std::path::Path;
 
 use prony_dialect::pgbench::{
-    Host, InitOptions, Invocation, Level, ServerFacts, Table, Work, copy_row, read, sql, step,
+    InitOptions, Invocation, Level, ServerFacts, Table, Work, copy_row, read, sql, step,
 };
+
+use common::Nothing;
 
 const RECORDS: [(u16, &str); 4] = [
     (13, include_str!("recorded/init-13.txt")),
@@ -14,33 +17,6 @@ const RECORDS: [(u16, &str); 4] = [
     (17, include_str!("recorded/init-17.txt")),
     (18, include_str!("recorded/init-18.txt")),
 ];
-
-struct Nothing;
-
-impl Host for Nothing {
-    fn variable(&self, _name: &str) -> Option<String> {
-        None
-    }
-    fn say(&mut self, _text: &str) {}
-    fn load_script(&mut self, _path: &Path) -> Result<(), String> {
-        Ok(())
-    }
-    fn open_files(&self) -> Option<(u64, u64)> {
-        None
-    }
-    fn raise_open_files(&mut self, _to: u64) -> Result<(), String> {
-        Ok(())
-    }
-    fn time_seed(&self) -> u64 {
-        0
-    }
-    fn strong_seed(&self) -> Option<u64> {
-        None
-    }
-    fn user_name(&self) -> Result<String, String> {
-        Ok("postgres".to_owned())
-    }
-}
 
 fn options(level: &Level, command: &str) -> InitOptions {
     let words: Vec<OsString> = command.split(' ').map(OsString::from).collect();

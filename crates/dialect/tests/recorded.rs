@@ -4,14 +4,17 @@
 //! goes through the reader of arguments; counts, means and deviations are taken from the record;
 //! percentages, speeds, unmeasured latencies and every word around them must come out the same.
 
+mod common;
+
 use std::ffi::OsString;
-use std::path::Path;
 
 use prony_dialect::pgbench::{
-    AggregateLine, At, CommandReport, Counts, Host, Invocation, Level, LogFormat, Moments, Outcome,
+    AggregateLine, At, CommandReport, Counts, Invocation, Level, LogFormat, Moments, Outcome,
     Progress, RunOptions, RunReport, ScriptReport, TransactionLine, banner, progress_line, read,
     report,
 };
+
+use common::Nothing;
 
 const RECORDS: [&str; 4] = [
     include_str!("recorded/reports-13.txt"),
@@ -19,33 +22,6 @@ const RECORDS: [&str; 4] = [
     include_str!("recorded/reports-17.txt"),
     include_str!("recorded/reports-18.txt"),
 ];
-
-struct Nothing;
-
-impl Host for Nothing {
-    fn variable(&self, _name: &str) -> Option<String> {
-        None
-    }
-    fn say(&mut self, _text: &str) {}
-    fn load_script(&mut self, _path: &Path) -> Result<(), String> {
-        Ok(())
-    }
-    fn open_files(&self) -> Option<(u64, u64)> {
-        None
-    }
-    fn raise_open_files(&mut self, _to: u64) -> Result<(), String> {
-        Ok(())
-    }
-    fn time_seed(&self) -> u64 {
-        0
-    }
-    fn strong_seed(&self) -> Option<u64> {
-        None
-    }
-    fn user_name(&self) -> Result<String, String> {
-        Ok("postgres".to_owned())
-    }
-}
 
 /// One record.
 struct Record {

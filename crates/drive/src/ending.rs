@@ -44,6 +44,9 @@ impl<I: Io> Worker<'_, I> {
         }
         timing.recorder.set_connections(self.up);
         timing.recorder.finish(now_ns, leftover);
+        if let Some(tap) = &mut self.assignment.tap {
+            tap.ended(now_ns);
+        }
         while let Some(interval) = timing.recorder.take() {
             reports.interval(interval);
         }

@@ -14,7 +14,7 @@ use crate::io::sim;
 use crate::link::Routes;
 use crate::thread::{Go, Share, work};
 use crate::worker::panic_text;
-use prony_measure::{Collected, Row, Schedule, Shape};
+use prony_measure::{Collected, Row, Sample, Schedule, Shape};
 use prony_plan::{DrivePlan, IoEngine, Pace, Stop};
 use prony_server::{Address, Target};
 use prony_session::Program;
@@ -45,6 +45,18 @@ pub struct Job<'a> {
     pub seed: u64,
     /// Set by anyone: the run is to end at once, with what it has.
     pub interrupt: &'a AtomicBool,
+    /// Makes the tap of a worker, which then sees each of its samples.
+    pub tap: Option<&'a (dyn Fn(usize) -> Box<dyn Tap> + Sync)>,
+}
+
+/// Sees a worker's samples as they come, on the worker's thread.
+pub trait Tap {
+    /// The load starts now, on the run's clock (`CLOCK_MONOTONIC`).
+    fn started(&mut self, start_ns: u64);
+    /// A transaction of this client of the run ended. To be quick: the loop waits.
+    fn sample(&mut self, client: u32, sample: &Sample);
+    /// The worker is done.
+    fn ended(&mut self, now_ns: u64);
 }
 
 /// Watches a run from the collecting thread.
@@ -270,6 +282,7 @@ fn run_with<S: sim::Script>(
         open_loop: job.plan.pace != Pace::Closed,
         parts: parts || engine == "sim",
         connect: job.plan.connect_per_transaction,
+        limit_ns: limit_ns(job.plan).unwrap_or(u64::MAX),
     };
     let (tell, hear) = channel();
     std::thread::scope(|scope| {
@@ -330,10 +343,16 @@ fn run_with<S: sim::Script>(
     })
 }
 
+/// The plan's latency limit, nanoseconds.
+pub(crate) fn limit_ns(plan: &DrivePlan) -> Option<u64> {
+    plan.latency_limit.map(|limit| limit.as_nanos() as u64)
+}
+
 fn schedule(plan: &DrivePlan, now_ns: u64) -> Schedule {
     let window_ns = match plan.stop {
         Stop::After(window) => Some(window.as_nanos() as u64),
-        Stop::Transactions(_) => None,
+        // What started is measured to its end.
+        Stop::Transactions(_) | Stop::Starts(_) => None,
     };
     Schedule::seconds(
         now_ns + START_AFTER_NS,
@@ -342,10 +361,14 @@ fn schedule(plan: &DrivePlan, now_ns: u64) -> Schedule {
     )
 }
 
-/// Clients are dealt to the threads in blocks, as evenly as they go.
+/// How many of the clients a thread gets: they are dealt in blocks, as evenly as they go.
+pub fn share(clients: u32, threads: u32, thread: u32) -> u32 {
+    clients / threads + u32::from(thread < clients % threads)
+}
+
 fn shares(clients: u32, threads: u32) -> impl Iterator<Item = Share> {
     (0..threads).scan(0, move |first, worker| {
-        let clients = clients / threads + u32::from(worker < clients % threads);
+        let clients = share(clients, threads, worker);
         let share = Share {
             worker: worker as usize,
             first: *first,

@@ -8,7 +8,7 @@ use crate::happening::{Happening, Reports};
 use crate::io::Io;
 use crate::link::Routes;
 use crate::pace;
-use crate::run::{Job, tcp_sample};
+use crate::run::{Job, limit_ns, tcp_sample};
 use crate::worker::{Assignment, Timing, Worker};
 use prony_measure::{Interval, Recorder, Schedule, Shape};
 use prony_plan::{Pace, Stop};
@@ -76,6 +76,8 @@ pub(crate) fn work<I: Io>(
             .map(|client| UserId {
                 client,
                 clients: job.plan.clients,
+                worker: share.worker as u32,
+                workers: job.plan.threads.min(job.plan.clients).max(1),
                 seed: job.seed,
             })
             .collect(),
@@ -83,14 +85,17 @@ pub(crate) fn work<I: Io>(
         route_of: clients.map(route_of).collect(),
         conn: &|| Conn::new(Exchange::postgres(mode, job.plan.describe)),
         interrupt: halt,
+        tap: job.tap.map(|make| make(share.worker)),
     };
     let desk = Desk::new(Rules {
         paced: job.plan.pace != Pace::Closed,
         connect_per_transaction: job.plan.connect_per_transaction,
         transactions: match job.plan.stop {
             Stop::Transactions(count) => count,
-            Stop::After(_) => 0,
+            Stop::After(_) | Stop::Starts(_) => 0,
         },
+        latency_limit_ns: limit_ns(job.plan),
+        reconnect: job.plan.reconnect,
     });
     let mut worker = Worker::new(engine, assignment, desk);
     if let Err(error) = worker.connect() {
@@ -126,11 +131,20 @@ fn timing(go: &Go, share: &Share, job: &Job) -> Timing {
             ))
         }
     };
+    let window_start_ns = go.schedule.window_start_ns();
+    let (end_ns, grace_ns) = match job.plan.stop {
+        Stop::After(_) => (
+            Some(go.schedule.window_end_ns()),
+            job.plan.grace.as_nanos() as u64,
+        ),
+        Stop::Starts(time) => (Some(window_start_ns + time.as_nanos() as u64), u64::MAX),
+        Stop::Transactions(_) => (None, u64::MAX),
+    };
     Timing {
         start_ns,
-        end_ns: go.schedule.window_ns.map(|_| go.schedule.window_end_ns()),
-        count_from_ns: go.schedule.window_start_ns(),
-        grace_ns: job.plan.grace.as_nanos() as u64,
+        end_ns,
+        count_from_ns: window_start_ns,
+        grace_ns,
         schedule,
         recorder: Recorder::new(go.schedule, go.shape),
     }

@@ -12,6 +12,7 @@ use crate::happening::{Happening, Incident, Reports};
 use crate::io::{Event, Io, Slot, What};
 use crate::link::{Link, Routes, Scratch};
 use crate::pace;
+use crate::run::Tap;
 use crate::stamps::{CALIBRATED, Stamps};
 use crate::timers::{Due, Timers};
 use prony_measure::Recorder;
@@ -41,17 +42,19 @@ pub struct Assignment<'a> {
     pub conn: &'a dyn Fn() -> Conn,
     /// Set: the run is to end at once.
     pub interrupt: &'a AtomicBool,
+    /// Sees the samples.
+    pub tap: Option<Box<dyn Tap>>,
 }
 
 /// When what is to happen, once all connections are up.
 pub struct Timing {
     /// Start of the load.
     pub start_ns: u64,
-    /// End of the measured window, if it ends by time.
+    /// From when on no transaction starts, if the run ends by time.
     pub end_ns: Option<u64>,
     /// From when on transactions count towards a user's number of them.
     pub count_from_ns: u64,
-    /// How long transactions in flight at the end may take.
+    /// How long transactions in flight then may take.
     pub grace_ns: u64,
     /// Starts, if they are scheduled.
     pub schedule: Option<pace::Schedule>,
@@ -173,6 +176,9 @@ impl<'a, I: Io> Worker<'a, I> {
         let mut events = Vec::with_capacity(self.seats.len().min(4096));
         while self.clock.now_ns() < timing.start_ns {
             self.io.turn(timing.start_ns, &mut events)?;
+        }
+        if let Some(tap) = &mut self.assignment.tap {
+            tap.started(timing.start_ns);
         }
         let mut live = self.seat_users(&mut timing, reports);
         for event in events.drain(..) {
@@ -346,8 +352,14 @@ impl<'a, I: Io> Worker<'a, I> {
             };
             let mut context = Context::from_waker(Waker::noop());
             let polled = catch_unwind(AssertUnwindSafe(|| user.as_mut().poll(&mut context)));
-            self.desk
-                .drain_samples(|sample| timing.recorder.record(&sample));
+            let assignment = &mut self.assignment;
+            let client = assignment.users[slot as usize].client;
+            self.desk.drain_samples(|sample| {
+                timing.recorder.record(&sample);
+                if let Some(tap) = &mut assignment.tap {
+                    tap.sample(client, &sample);
+                }
+            });
             self.desk.drain_errors(|kind, error| {
                 timing
                     .recorder

@@ -51,6 +51,7 @@ fn ten_thousand_connections_fit_into_150_megabytes() {
             plan: &plan,
             seed: 1,
             interrupt: &AtomicBool::new(false),
+            tap: None,
         };
         let driven = run(&job, &mut peak).expect("the run starts");
         assert_eq!(driven.collected.measured.health.connections, clients as u32);

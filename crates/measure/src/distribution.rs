@@ -20,6 +20,8 @@ pub struct Distribution<C: Counter> {
     pub samples: u64,
     /// Their exact sum, nanoseconds.
     pub sum_ns: u128,
+    /// The sum of their squares, square nanoseconds.
+    pub squares_ns2: f64,
     /// Smallest, nanoseconds; 0 if there are none.
     pub min_ns: u64,
     /// Largest, nanoseconds; 0 if there are none.
@@ -33,6 +35,7 @@ impl<C: Counter> Default for Distribution<C> {
         Distribution {
             samples: 0,
             sum_ns: 0,
+            squares_ns2: 0.0,
             min_ns: 0,
             max_ns: 0,
             histogram: Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS)
@@ -51,6 +54,7 @@ impl<C: Counter> Distribution<C> {
         self.max_ns = self.max_ns.max(time_ns);
         self.samples += 1;
         self.sum_ns += u128::from(time_ns);
+        self.squares_ns2 += time_ns as f64 * time_ns as f64;
         self.histogram.saturating_record(time_ns);
     }
 
@@ -100,6 +104,7 @@ impl<C: Counter> Distribution<C> {
             self.histogram.reset();
         }
         (self.samples, self.sum_ns, self.min_ns, self.max_ns) = (0, 0, 0, 0);
+        self.squares_ns2 = 0.0;
     }
 
     fn add_summary<D: Counter>(&mut self, other: &Distribution<D>) {
@@ -113,6 +118,7 @@ impl<C: Counter> Distribution<C> {
         self.max_ns = self.max_ns.max(other.max_ns);
         self.samples = self.samples.saturating_add(other.samples);
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.squares_ns2 += other.squares_ns2;
     }
 }
 

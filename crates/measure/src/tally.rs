@@ -19,6 +19,8 @@ pub struct Shape {
     pub parts: bool,
     /// Each transaction has a connection of its own: the time for connecting is recorded.
     pub connect: bool,
+    /// Committed transactions that take longer than this are counted as late, nanoseconds.
+    pub limit_ns: u64,
 }
 
 impl Shape {
@@ -29,6 +31,7 @@ impl Shape {
             open_loop: false,
             parts: false,
             connect: false,
+            limit_ns: u64::MAX,
         }
     }
 }
@@ -46,6 +49,10 @@ pub struct Tally<C: Counter> {
     pub skipped: u64,
     /// Extra tries of transactions that ended.
     pub retries: u64,
+    /// Transactions that took more than one try.
+    pub retried: u64,
+    /// Committed ones that took longer than the shape's limit.
+    pub late: u64,
     /// Sum of the response times of all that ended, however they ended, nanoseconds. Skipped ones
     /// occupied nobody and are not in it.
     pub busy_ns: u128,
@@ -53,10 +60,14 @@ pub struct Tally<C: Counter> {
     pub response: Distribution<C>,
     /// From the actual start; absent in a closed loop, where it is the response time.
     pub service: Option<Distribution<C>>,
+    /// From the scheduled start to the actual one; absent in a closed loop, where it is nothing.
+    pub lag: Option<Distribution<C>>,
     /// Parts of the service time; absent without stamps.
     pub parts: Option<PartTimes<C>>,
     /// Connecting; absent unless each transaction has a connection of its own.
     pub connect: Option<Distribution<C>>,
+    /// As the shape says.
+    pub limit_ns: u64,
 }
 
 /// The parts of the service time of the samples that had usable stamps.
@@ -92,11 +103,15 @@ impl<C: Counter> Tally<C> {
             failed: 0,
             skipped: 0,
             retries: 0,
+            retried: 0,
+            late: 0,
             busy_ns: 0,
             response: Distribution::default(),
             service: shape.open_loop.then(Distribution::default),
+            lag: shape.open_loop.then(Distribution::default),
             parts: shape.parts.then(PartTimes::default),
             connect: shape.connect.then(Distribution::default),
+            limit_ns: shape.limit_ns,
         }
     }
 
@@ -104,6 +119,7 @@ impl<C: Counter> Tally<C> {
     #[inline]
     pub fn record(&mut self, sample: &Sample) {
         self.retries += u64::from(sample.retries);
+        self.retried += u64::from(sample.retries > 0);
         let response_ns = sample.response_ns();
         match sample.outcome {
             Outcome::Committed => {
@@ -123,8 +139,10 @@ impl<C: Counter> Tally<C> {
     #[inline]
     fn record_times(&mut self, sample: &Sample, response_ns: u64) {
         self.response.record(response_ns);
-        if let Some(service) = &mut self.service {
+        self.late += u64::from(response_ns > self.limit_ns);
+        if let (Some(service), Some(lag)) = (&mut self.service, &mut self.lag) {
             service.record(sample.service_ns());
+            lag.record(sample.started_ns.saturating_sub(sample.scheduled_ns));
         }
         if let (Some(times), Some(parts)) = (&mut self.parts, &sample.parts) {
             times.send_wait.record(parts.send_wait_ns);
@@ -162,10 +180,15 @@ impl<C: Counter> Tally<C> {
         self.failed = self.failed.saturating_add(other.failed);
         self.skipped = self.skipped.saturating_add(other.skipped);
         self.retries = self.retries.saturating_add(other.retries);
+        self.retried = self.retried.saturating_add(other.retried);
+        self.late = self.late.saturating_add(other.late);
         self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);
         add(&mut self.response, &other.response);
         if let Some(service) = &other.service {
             add(self.service.get_or_insert_default(), service);
+        }
+        if let Some(lag) = &other.lag {
+            add(self.lag.get_or_insert_default(), lag);
         }
         if let Some(parts) = &other.parts {
             let sum = self.parts.get_or_insert_default();
@@ -182,9 +205,11 @@ impl<C: Counter> Tally<C> {
     /// Forgets all and keeps the memory.
     pub fn clear(&mut self) {
         (self.committed, self.rolled_back, self.failed) = (0, 0, 0);
-        (self.skipped, self.retries, self.busy_ns) = (0, 0, 0);
+        (self.skipped, self.retries, self.retried) = (0, 0, 0);
+        (self.late, self.busy_ns) = (0, 0);
         self.response.clear();
         self.service.iter_mut().for_each(Distribution::clear);
+        self.lag.iter_mut().for_each(Distribution::clear);
         self.connect.iter_mut().for_each(Distribution::clear);
         if let Some(parts) = &mut self.parts {
             parts.send_wait.clear();

@@ -75,6 +75,7 @@ fn recording_and_rotating_allocate_nothing() {
         open_loop: true,
         parts: true,
         connect: true,
+        ..Shape::closed(2)
     };
     let second_ns = 1_000_000_000;
     let schedule = Schedule::seconds(0, 2 * second_ns, Some(20 * second_ns));

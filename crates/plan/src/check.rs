@@ -198,6 +198,8 @@ impl Checker<'_> {
             stop: stop?,
             warmup,
             grace,
+            latency_limit: None,
+            reconnect: true,
             protocol: value(&asked.protocol, QueryMode::Prepared),
             describe: value(&asked.describe, true),
             io: value(&asked.io, IoEngine::Auto),

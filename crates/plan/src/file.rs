@@ -164,7 +164,7 @@ fn written_out(plan: &Plan, server: Option<&str>) -> PlanFile {
         Pace::Rate { rate_tps, arrival } => (Some(rate_tps), Some(arrival)),
     };
     let (duration, transactions) = match drive.stop {
-        Stop::After(time) => (Some(format_duration(time)), None),
+        Stop::After(time) | Stop::Starts(time) => (Some(format_duration(time)), None),
         Stop::Transactions(count) => (None, Some(count)),
     };
     let time = |time: Duration| Some(format_duration(time));

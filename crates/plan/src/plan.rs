@@ -65,6 +65,12 @@ pub struct DrivePlan {
     pub warmup: Duration,
     /// How long transactions in flight at the end may take to finish before they are cut off.
     pub grace: Duration,
+    /// Slower transactions are counted as late. At a rate, starts that are already later than this
+    /// are skipped.
+    pub latency_limit: Option<Duration>,
+    /// A client whose connection is lost gets a new one, and its transaction counts as failed; else
+    /// the client ends.
+    pub reconnect: bool,
     /// How statements are sent.
     pub protocol: QueryMode,
     /// Ask for the row description with each execution, as libpq does.
@@ -112,6 +118,9 @@ pub enum Stop {
     After(Duration),
     /// After this many transactions of each client, counted from the end of the warm-up.
     Transactions(u64),
+    /// No transaction starts after this time, and all that started are awaited and counted: what
+    /// pgbench does.
+    Starts(Duration),
 }
 
 /// How statements are sent to the server.

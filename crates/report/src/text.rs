@@ -13,6 +13,15 @@ pub fn plain(text: &str) -> String {
         .to_owned()
 }
 
+/// What the system said, without the number that std adds.
+pub fn system_error(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error")
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}
+
 /// The text cut to `width` characters, with an ellipsis where something is missing.
 pub fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {

@@ -284,6 +284,14 @@ impl Conn {
         self.pushed.set(before + 1);
     }
 
+    pub(crate) fn prepare(&self, statement: &Statement) {
+        self.exchange.borrow_mut().prepare(statement);
+        self.pushed.set(0);
+        self.effect.set(Effect::Reads);
+        self.batched.set(false);
+        self.ask.set(Ask::Send);
+    }
+
     pub(crate) fn sync(&self) {
         let count = self.pushed.take();
         self.exchange.borrow_mut().sync(count == 0);

@@ -8,6 +8,7 @@ use crate::desk::Desk;
 use crate::error::DbError;
 use crate::program::Ended;
 use prony_measure::{Kind, Outcome};
+use prony_wire::postgres::ServerError;
 use prony_wire::{Block, Exchange, QueryMode, Row, Statement, Value};
 use std::cell::Ref;
 use std::future::Future;
@@ -56,7 +57,7 @@ impl Db {
     /// [`Ended`] when no transaction is to start any more.
     pub async fn start(&mut self, kind: Kind) -> Result<(), Ended> {
         loop {
-            if self.desk.rules().transactions > 0 && self.done == self.desk.rules().transactions {
+            if self.is_done() {
                 return Err(Ended::Finished);
             }
             if self.desk.rules().paced && !self.desk.is_over(self.conn.noticed_ns()) {
@@ -76,6 +77,10 @@ impl Db {
                 started_ns
             };
             self.last_start_ns = Some(started_ns);
+            if self.desk.rules().skips(scheduled_ns, started_ns) {
+                self.skip(kind, scheduled_ns, started_ns);
+                continue;
+            }
             self.conn.start(Now {
                 kind,
                 scheduled_ns,
@@ -93,8 +98,23 @@ impl Db {
                 return Ok(());
             }
             let failure = self.conn.failure();
+            if !self.desk.rules().reconnect {
+                return Err(Ended::Failed(failure.message));
+            }
             self.end(Err(failure)).await?;
         }
+    }
+
+    /// Passes over a start that is hopelessly late; it counts as one of the user's transactions.
+    fn skip(&mut self, kind: Kind, scheduled_ns: u64, now_ns: u64) {
+        self.conn.start(Now {
+            kind,
+            scheduled_ns,
+            started_ns: now_ns,
+            ..Now::default()
+        });
+        self.done += u64::from(self.desk.counts(now_ns));
+        self.desk.leave(self.conn.end(Outcome::Skipped), None);
     }
 
     /// Ends the transaction and leaves its sample. After an error an open block is rolled back and
@@ -123,6 +143,49 @@ impl Db {
         }
     }
 
+    /// Time since the scheduled start of the transaction, up to its last reply, nanoseconds.
+    pub fn response_ns(&self) -> u64 {
+        let scheduled_ns = self.conn.now.get().scheduled_ns;
+        self.noticed_ns().saturating_sub(scheduled_ns)
+    }
+
+    /// When the user was last resumed: at its last reply, or the end of its sleep; nanoseconds of
+    /// the run's clock.
+    pub fn noticed_ns(&self) -> u64 {
+        self.conn.noticed_ns()
+    }
+
+    /// Whether the connection is up.
+    pub fn is_up(&self) -> bool {
+        self.conn.is_up()
+    }
+
+    /// All that the server said in the error of the last reply; nothing after a good one.
+    pub fn server_error(&self) -> Option<ServerError> {
+        self.conn.exchange().error()
+    }
+
+    /// Results of the last reply, before the error if it ended with one.
+    pub fn results(&self) -> usize {
+        self.conn.exchange().results()
+    }
+
+    /// Whether a transaction block is open on the server.
+    pub fn is_in_block(&self) -> bool {
+        self.conn.block() != Block::Idle
+    }
+
+    /// Whether this user has done its count of transactions.
+    pub fn is_done(&self) -> bool {
+        let count = self.desk.rules().transactions;
+        count > 0 && self.done >= count
+    }
+
+    /// Whether no transaction starts any more.
+    pub fn is_over(&self) -> bool {
+        self.desk.is_over(self.noticed_ns())
+    }
+
     /// Begins another try of the transaction, from its first statement.
     ///
     /// # Errors
@@ -142,6 +205,9 @@ impl Db {
                 return Err(Ended::Stopped);
             }
             if !self.conn.is_up() || self.conn.ask() == Ask::Dead {
+                if !self.desk.rules().reconnect {
+                    return Err(Ended::Failed(self.conn.last_failure()));
+                }
                 // With a connection a transaction the next start makes one anyway; what is
                 // awaited here is that the server accepts any.
                 self.wait(Ask::Reconnect).await;
@@ -202,6 +268,25 @@ impl Db {
         self.check()?;
         self.conn.sync();
         self.reply().await
+    }
+
+    /// Prepares a statement in a round trip of its own, where the mode has prepared statements and
+    /// this one is not prepared on this connection. Without it, its first execution prepares it.
+    ///
+    /// # Errors
+    /// [`DbError`], as the server said. The statement counts as prepared all the same.
+    pub async fn prepare(&mut self, statement: &Statement) -> Result<(), DbError> {
+        self.check()?;
+        if !self.conn.exchange().is_prepared(statement) {
+            self.conn.prepare(statement);
+            self.reply().await?;
+        }
+        Ok(())
+    }
+
+    /// Whether a statement needs no preparing on this connection.
+    pub fn is_prepared(&self, statement: &Statement) -> bool {
+        self.conn.exchange().is_prepared(statement)
     }
 
     /// How this connection's statements are sent.

@@ -8,7 +8,7 @@ use prony_measure::{Kind, Sample};
 use std::cell::{Cell, RefCell};
 
 /// How the users of a worker start.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Rules {
     /// Starts are granted by the worker, one by one; else a user starts when it is ready.
     pub paced: bool,
@@ -16,6 +16,31 @@ pub struct Rules {
     pub connect_per_transaction: bool,
     /// How many transactions each user does before it is finished; 0: no limit.
     pub transactions: u64,
+    /// Paced starts that are later than this are skipped, nanoseconds.
+    pub latency_limit_ns: Option<u64>,
+    /// A lost connection comes back; else its user cannot go on.
+    pub reconnect: bool,
+}
+
+impl Default for Rules {
+    /// A closed loop without an end.
+    fn default() -> Self {
+        Rules {
+            paced: false,
+            connect_per_transaction: false,
+            transactions: 0,
+            latency_limit_ns: None,
+            reconnect: true,
+        }
+    }
+}
+
+impl Rules {
+    /// Whether a start that was due then is skipped now.
+    pub(crate) fn skips(&self, scheduled_ns: u64, now_ns: u64) -> bool {
+        let late_ns = now_ns.saturating_sub(scheduled_ns);
+        self.paced && self.latency_limit_ns.is_some_and(|limit| late_ns > limit)
+    }
 }
 
 /// Shared by a worker and its users.

@@ -27,6 +27,10 @@ pub struct UserId {
     pub client: u32,
     /// How many clients there are.
     pub clients: u32,
+    /// Number of its worker, from 0.
+    pub worker: u32,
+    /// How many workers there are.
+    pub workers: u32,
     /// The run's seed; a user derives its own random numbers from it and `client`.
     pub seed: u64,
 }

@@ -55,10 +55,16 @@ pub(crate) struct SecondLine {
 struct KindLine {
     /// Committed, rolled back, failed, skipped, retries.
     counts: [u64; 5],
+    #[serde(default)]
+    retried: u64,
+    #[serde(default)]
+    late: u64,
     busy_ns: u64,
     response: TimesLine,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     service: Option<TimesLine>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lag: Option<TimesLine>,
     /// Send wait, server, client wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     parts: Option<[TimesLine; 3]>,
@@ -72,6 +78,8 @@ struct KindLine {
 struct TimesLine {
     samples: u64,
     sum_ns: u64,
+    #[serde(default)]
+    squares_ns2: f64,
     min_ns: u64,
     max_ns: u64,
     histogram: String,
@@ -208,9 +216,12 @@ impl KindLine {
                 tally.skipped,
                 tally.retries,
             ],
+            retried: tally.retried,
+            late: tally.late,
             busy_ns: clip(tally.busy_ns),
             response: TimesLine::of(&tally.response),
             service: tally.service.as_ref().map(TimesLine::of),
+            lag: tally.lag.as_ref().map(TimesLine::of),
             parts: parts.map(|p| [&p.send_wait, &p.server, &p.client_wait].map(TimesLine::of)),
             upper_bounds: parts.map_or(0, |parts| parts.upper_bounds),
             connect: tally.connect.as_ref().map(TimesLine::of),
@@ -234,9 +245,13 @@ impl KindLine {
             failed,
             skipped,
             retries,
+            retried: self.retried,
+            late: self.late,
+            limit_ns: u64::MAX,
             busy_ns: u128::from(self.busy_ns),
             response: self.response.times()?,
             service: self.service.map(TimesLine::times).transpose()?,
+            lag: self.lag.map(TimesLine::times).transpose()?,
             parts,
             connect: self.connect.map(TimesLine::times).transpose()?,
         })
@@ -248,6 +263,7 @@ impl TimesLine {
         TimesLine {
             samples: times.samples,
             sum_ns: clip(times.sum_ns),
+            squares_ns2: times.squares_ns2,
             min_ns: times.min_ns,
             max_ns: times.max_ns,
             histogram: encode_histogram(&times.histogram),
@@ -264,6 +280,7 @@ impl TimesLine {
         }
         times.samples = self.samples;
         times.sum_ns = u128::from(self.sum_ns);
+        times.squares_ns2 = self.squares_ns2;
         times.min_ns = self.min_ns;
         times.max_ns = self.max_ns;
         Ok(times)

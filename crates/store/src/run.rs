@@ -231,6 +231,12 @@ pub struct KindFigures {
     pub skipped: u64,
     /// Extra tries.
     pub retries: u64,
+    /// Transactions with extra tries.
+    #[serde(default)]
+    pub retried: u64,
+    /// Committed transactions over the latency limit.
+    #[serde(default)]
+    pub late: u64,
     /// Committed transactions a second of the part.
     pub tps: f64,
     /// Response time of committed transactions: from the scheduled start.
@@ -238,6 +244,9 @@ pub struct KindFigures {
     /// Service time of committed transactions: from the actual start. With
     /// `connect_per_transaction` that is before connecting, so it includes [`KindFigures::connect`].
     pub service: Latency,
+    /// From the scheduled start to the actual one (rate only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag: Option<Latency>,
     /// Parts of the service time, without connecting: their means add up to the service time, with
     /// `connect_per_transaction` to what is left of it after connecting. Absent where no stamps
     /// were available.

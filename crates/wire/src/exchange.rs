@@ -90,6 +90,21 @@ impl Exchange {
         codec.execute(statement, values, &mut self.out);
     }
 
+    /// Makes a request that only prepares a statement; see [`Codec::prepare`].
+    pub fn prepare(&mut self, statement: &Statement) {
+        let Protocol::Postgres { codec, reply } = &mut self.protocol;
+        self.out.clear();
+        codec.prepare(statement, &mut self.out);
+        reply.expect(1);
+    }
+
+    /// Whether a statement needs no preparing: it was prepared on this connection, or the mode has
+    /// none.
+    pub fn is_prepared(&self, statement: &Statement) -> bool {
+        let Protocol::Postgres { codec, .. } = &self.protocol;
+        codec.mode() != QueryMode::Prepared || codec.knows(statement)
+    }
+
     /// Makes one request of what was pushed; of nothing if `empty`.
     pub fn sync(&mut self, empty: bool) {
         let Protocol::Postgres { codec, reply } = &mut self.protocol;

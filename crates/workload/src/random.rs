@@ -162,6 +162,21 @@ impl RunSeeds {
         self.base.next_u64() as i64
     }
 
+    /// The generators of all threads of a run, as they follow those of its clients.
+    pub fn threads(
+        run_seed: u64,
+        clients: u32,
+        takes_default: bool,
+        threads: u32,
+    ) -> Vec<ThreadRandom> {
+        let mut seeds = RunSeeds::new(run_seed);
+        (0..clients).for_each(|_| drop(seeds.client()));
+        if takes_default {
+            seeds.default_seed();
+        }
+        (0..threads).map(|_| seeds.thread()).collect()
+    }
+
     /// The generators of the next thread.
     pub fn thread(&mut self) -> ThreadRandom {
         ThreadRandom {

@@ -151,7 +151,7 @@ fn summary(plan: &Plan) -> String {
         }
     };
     let stop = match drive.stop {
-        Stop::After(time) => format!("for {}", format_duration(time)),
+        Stop::After(time) | Stop::Starts(time) => format!("for {}", format_duration(time)),
         Stop::Transactions(count) => format!("{count} transactions a client"),
     };
     format!(

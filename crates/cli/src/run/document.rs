@@ -6,7 +6,7 @@
 use super::{Order, Place, host};
 use crate::exit::Exit;
 use prony_drive::{Driven, Happening, Incident, Start};
-use prony_plan::{Choice, Pace, Plan, Stop, to_json};
+use prony_plan::{Choice, DrivePlan, Pace, Plan, Stop, to_json};
 use prony_server::{Address, Control, Facts};
 use prony_store::{Drive, Event, Run, Server, State, Window, Workload as WorkloadRun, started_now};
 use prony_workload::{Loaded, Workload};
@@ -108,7 +108,7 @@ pub fn started(run: &mut Run, start: &Start) {
 }
 
 /// Adds what is known at the end.
-pub fn end(run: &mut Run, plan: &Plan, driven: &Driven, signal: Option<(Exit, &str)>) {
+pub fn end(run: &mut Run, drive: &DrivePlan, driven: &Driven, signal: Option<(Exit, &str)>) {
     let collected = &driven.collected;
     let (measured, kinds) = (&collected.measured, &run.workload.kinds);
     run.window = Window {
@@ -123,14 +123,14 @@ pub fn end(run: &mut Run, plan: &Plan, driven: &Driven, signal: Option<(Exit, &s
         .map(|part| prony_store::figures(part, kinds));
     run.measured = prony_store::figures(measured, kinds);
     run.client = prony_store::client(measured);
-    run.timing = prony_store::timing(&measured.stamps, split(run, plan, driven));
+    run.timing = prony_store::timing(&measured.stamps, split(run, drive, driven));
     let start_ns = driven.start.schedule.start_ns;
     run.events = driven
         .events
         .iter()
         .map(|one| event(one, start_ns))
         .collect();
-    run.ended_because = early(run, plan, driven, signal);
+    run.ended_because = early(run, drive, driven, signal);
     run.state = match run.ended_because {
         Some(_) => State::Partial,
         None => State::Complete,
@@ -138,13 +138,13 @@ pub fn end(run: &mut Run, plan: &Plan, driven: &Driven, signal: Option<(Exit, &s
 }
 
 /// Where stamps were available, in words.
-fn split(run: &Run, plan: &Plan, driven: &Driven) -> String {
+fn split(run: &Run, drive: &DrivePlan, driven: &Driven) -> String {
     if driven.collected.measured.stamps.stamped > 0 {
         return match run.drive.network.as_str() {
             "tcp" => "kernel stamps".to_owned(),
             _ => format!(
                 "kernel stamps on {} of {} clients",
-                plan.drive.tcp_sample, plan.drive.clients
+                drive.tcp_sample, drive.clients
             ),
         };
     }
@@ -180,20 +180,25 @@ fn fallen(run: &Run) -> Option<String> {
 }
 
 /// Why the run ended before its time, if it did.
-fn early(run: &Run, plan: &Plan, driven: &Driven, signal: Option<(Exit, &str)>) -> Option<String> {
+fn early(
+    run: &Run,
+    drive: &DrivePlan,
+    driven: &Driven,
+    signal: Option<(Exit, &str)>,
+) -> Option<String> {
     if let Some(failure) = &driven.failure {
         return Some(failure.clone());
     }
     if driven.interrupted {
         return Some(signal.map_or("interrupted", |(_, name)| name).to_owned());
     }
-    match plan.drive.stop {
+    match drive.stop {
         // Half a second of slack: the window is counted in whole intervals.
         Stop::After(time) if run.measured.seconds + 0.5 < time.as_secs_f64() => {
             Some("no client could go on".to_owned())
         }
         // Those that could go on did all of theirs.
-        Stop::Transactions(_) => fallen(run),
+        Stop::Transactions(_) | Stop::Starts(_) => fallen(run),
         _ => None,
     }
 }

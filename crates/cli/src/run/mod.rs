@@ -3,14 +3,16 @@
 //! In: an order. Out: calls of the rooms in their order: server, workload, drive, store, judge,
 //! report. Must never: change a figure.
 
-mod document;
+pub mod document;
 mod host;
-mod place;
+pub mod keep;
+pub mod place;
 mod watch;
 
 use crate::command::{load, output, server};
 use crate::exit::{Exit, Failure};
 use crate::signals::Signals;
+use keep::Keeper;
 use place::Place;
 use prony_drive::{ConnectError, Driven, Job};
 use prony_plan::{Plan, ServerPlan};
@@ -70,7 +72,7 @@ pub fn carry_out(order: &Order) -> Result<Exit, Failure> {
         goal(&run, plan),
         order.progress.as_secs_f64(),
     );
-    let mut watch = Watch::new(live, writer, run);
+    let mut watch = Watch::new(live, Keeper::new(writer, run));
     let interrupt = signals.flag();
     let driven = prony_drive::run(
         &Job {
@@ -80,6 +82,7 @@ pub fn carry_out(order: &Order) -> Result<Exit, Failure> {
             plan: &plan.drive,
             seed,
             interrupt: &interrupt,
+            tap: None,
         },
         &mut watch,
     );
@@ -135,7 +138,7 @@ fn finish(
     mut run: Run,
     writer: Option<RunWriter>,
 ) -> Result<Exit, Failure> {
-    document::end(&mut run, &order.plan, driven, signals.asked());
+    document::end(&mut run, &order.plan.drive, driven, signals.asked());
     run.checks = prony_judge::judge(&run);
     let stored = writer.map(|writer| writer.finish(&run));
     let path = match &stored {
@@ -201,7 +204,7 @@ fn too_many(error: &ConnectError) -> bool {
 fn goal(run: &Run, plan: &Plan) -> Goal {
     let (drive, workload) = (&run.drive, &run.workload);
     let measured_s = match plan.drive.stop {
-        prony_plan::Stop::After(time) => Some(time.as_secs_f64()),
+        prony_plan::Stop::After(time) | prony_plan::Stop::Starts(time) => Some(time.as_secs_f64()),
         prony_plan::Stop::Transactions(_) => None,
     };
     let plural = if drive.threads == 1 { "" } else { "s" };

@@ -42,6 +42,16 @@ impl Place {
         }
     }
 
+    /// A server that is already known; `shown` is how it was named, without a password.
+    pub fn given(target: Target, shown: String) -> Place {
+        Place {
+            target,
+            tcp_target: None,
+            shown,
+            server: None,
+        }
+    }
+
     /// Whether it is a throw-away server.
     pub fn is_embedded(&self) -> bool {
         self.server.is_some()

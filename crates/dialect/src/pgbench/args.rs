@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-use super::builtin::{Builtin, list_text};
+use super::builtin::list_text;
 use super::check;
 use super::getopt::{Getopt, Key};
 use super::help::help;
@@ -19,6 +19,7 @@ use super::options::{Invocation, PartitionMethod, Protocol, ScriptChoice, Script
 use super::settings::{BadSetting, Settings, read_percentiles};
 use super::table::{Said, long_options, short_options};
 use super::voice::Voice;
+use prony_workload::script::{Builtin, builtin};
 
 /// pgbench's most scripts.
 const MAX_SCRIPTS: usize = 128;
@@ -347,7 +348,8 @@ impl Reader<'_> {
     }
 
     fn find_builtin(&self, name: &str) -> Result<&'static Builtin, Refused> {
-        Builtin::find(name).map_err(|text| Refused::new(self.voice.fatal(&text) + &list_text()))
+        builtin(name)
+            .map_err(|error| Refused::new(self.voice.fatal(&error.to_string()) + &list_text()))
     }
 
     fn take_script(&mut self, letter: char, value: &OsStr) -> Result<(), Refused> {

@@ -5,7 +5,6 @@
 
 use std::ffi::OsString;
 
-use super::builtin::BUILTINS;
 use super::host::{Host, Refused};
 use super::level::Level;
 use super::options::{
@@ -13,6 +12,7 @@ use super::options::{
 };
 use super::table::Said;
 use super::voice::Voice;
+use prony_workload::script::BUILTINS;
 
 /// pgbench's `-t` where neither that nor `-T` is given.
 const DEFAULT_TRANSACTIONS: u32 = 10;

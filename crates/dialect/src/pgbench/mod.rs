@@ -18,11 +18,14 @@ mod init;
 mod level;
 mod load;
 mod log;
+mod logger;
 mod moments;
 mod number;
 mod options;
+mod plan;
 mod progress;
 mod report;
+mod result;
 mod script_report;
 mod settings;
 mod table;
@@ -32,19 +35,22 @@ pub use args::read;
 pub use before::{
     PARTITIONS_SQL, SCALE_SQL, TableFacts, count_failed, no_accounts, scale_ignored, vacuum,
 };
-pub use builtin::{BUILTINS, Builtin, list_text, show_text};
+pub use builtin::{list_text, show_text};
 pub use host::{Host, Refused};
 pub use init::{RELKIND_SQL, ServerFacts, Table, Work, copy_row, sql, step};
 pub use level::{Level, NoLevel};
 pub use load::{LoadProgress, done_line, step_name};
 pub use log::{AggregateLine, LogFormat, Outcome, TransactionLine, log_path};
+pub use logger::Logger;
 pub use moments::Moments;
 pub use options::{
     Connection, InitOptions, Invocation, Limit, Log, PartitionMethod, Protocol, RunOptions,
     ScriptChoice, ScriptSource,
 };
+pub use plan::{drive_plan, manner};
 pub use progress::{At, Progress, progress_line};
 pub use report::{Counts, RunReport, banner, report};
+pub use result::{Measured, progress, run_report};
 pub use script_report::{CommandReport, ScriptReport};
 pub use settings::{BadSetting, Settings, read_percentiles};
 pub use voice::Voice;

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use super::builtin::Builtin;
+use prony_workload::script::Builtin;
 
 /// What one call of pgbench is to do.
 #[derive(Debug, PartialEq)]

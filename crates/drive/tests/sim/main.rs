@@ -1,5 +1,6 @@
 //! The whole loop on a simulated network: exact figures, in milliseconds of real time.
 
+mod starts;
 #[allow(dead_code)]
 mod support;
 
@@ -249,6 +250,7 @@ fn simulate_patient(
         plan,
         seed: 1,
         interrupt: &interrupt,
+        tap: None,
     };
     let mut watch = Watch::default();
     prony_drive::run_simulated(&job, stamped(), server, &mut watch).unwrap()
@@ -435,6 +437,7 @@ fn an_interrupted_run_keeps_what_it_measured() {
         plan: &plan,
         seed: 1,
         interrupt: &interrupt,
+        tap: None,
     };
     let driven = prony_drive::run_simulated(&job, stamped(), after(MS), &mut watch).unwrap();
     assert!(driven.interrupted);

@@ -147,6 +147,8 @@ pub fn plan(clients: u32, seconds: f64) -> DrivePlan {
         stop: Stop::After(Duration::from_secs_f64(seconds)),
         warmup: Duration::ZERO,
         grace: Duration::from_secs(5),
+        latency_limit: None,
+        reconnect: true,
         protocol: QueryMode::Prepared,
         describe: true,
         io: IoEngine::Auto,
@@ -203,6 +205,7 @@ pub fn simulate(
         plan,
         seed: 1,
         interrupt: &interrupt,
+        tap: None,
     };
     let driven = run_simulated(&job, machine, script, &mut watch)?;
     Ok((driven, watch))

@@ -28,6 +28,7 @@ fn drive(program: &dyn Program, plan: &DrivePlan, port: u16) -> Driven {
         plan,
         seed: 1,
         interrupt: &AtomicBool::new(false),
+        tap: None,
     };
     run(&job, &mut Watch::default()).expect("the run starts")
 }

@@ -28,6 +28,8 @@ fn the_defaults() {
         stop: Stop::After(Duration::from_secs(60)),
         warmup: Duration::ZERO,
         grace: Duration::from_secs(5),
+        latency_limit: None,
+        reconnect: true,
         protocol: QueryMode::Prepared,
         describe: true,
         io: IoEngine::Auto,

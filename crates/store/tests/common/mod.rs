@@ -82,6 +82,7 @@ pub fn shape() -> Shape {
         open_loop: true,
         parts: true,
         connect: true,
+        ..Shape::closed(2)
     }
 }
 

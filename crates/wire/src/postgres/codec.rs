@@ -85,9 +85,7 @@ impl Codec {
     pub fn execute(&mut self, statement: &Statement, values: &[Value], out: &mut Vec<u8>) {
         debug_assert_eq!(values.len(), statement.parameters(), "{}", statement.sql());
         let name = (self.mode == QueryMode::Prepared).then(|| statement.id());
-        let known = name.is_some_and(|id| {
-            self.prepared.get(usize::from(id)) == Some(&true) || self.parsing.contains(&id)
-        });
+        let known = name.is_some_and(|id| self.knows(statement) || self.parsing.contains(&id));
         if !known {
             parse(out, name, statement.sql());
             self.parsing.extend(name);
@@ -98,6 +96,28 @@ impl Codec {
             self.describe || statement.wants_columns(),
             out,
         );
+    }
+
+    /// Appends a request that prepares a statement and does nothing else. From then on it counts as
+    /// prepared, whatever the server says, as for pgbench.
+    pub fn prepare(&mut self, statement: &Statement, out: &mut Vec<u8>) {
+        self.begin();
+        parse(out, Some(statement.id()), statement.sql());
+        self.sync(out);
+        self.know(statement.id());
+    }
+
+    /// Whether a statement is prepared on this connection.
+    pub fn knows(&self, statement: &Statement) -> bool {
+        self.prepared.get(usize::from(statement.id())) == Some(&true)
+    }
+
+    fn know(&mut self, id: u16) {
+        let id = usize::from(id);
+        if self.prepared.len() <= id {
+            self.prepared.resize(id + 1, false);
+        }
+        self.prepared[id] = true;
     }
 
     /// Appends a simple query. It brings one `ReadyForQuery`.
@@ -111,13 +131,10 @@ impl Codec {
 
     /// Notes that a request was answered, `parsed` of its Parse messages with success.
     pub fn answered(&mut self, parsed: u32) {
-        for id in self.parsing.drain(..).take(parsed as usize) {
-            let id = usize::from(id);
-            if self.prepared.len() <= id {
-                self.prepared.resize(id + 1, false);
-            }
-            self.prepared[id] = true;
+        for place in 0..self.parsing.len().min(parsed as usize) {
+            self.know(self.parsing[place]);
         }
+        self.parsing.clear();
     }
 
     fn bind(&self, id: Option<u16>, values: &[Value], describe: bool, out: &mut Vec<u8>) {

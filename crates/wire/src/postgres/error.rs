@@ -91,6 +91,61 @@ impl ServerError {
     }
 }
 
+/// Characters of a statement that are shown around an error's place, as libpq does.
+const EXCERPT_CHARS: usize = 60;
+/// How many of them stand at least behind the place.
+const BEHIND_CHARS: usize = 10;
+
+impl ServerError {
+    /// As libpq prints it where it knows the statement: with the line of the error and a mark under
+    /// its place. Ends in a line end.
+    pub fn in_statement(&self, sql: &str) -> String {
+        let mut whole = self.to_string();
+        let excerpt = self.position.and_then(|position| excerpt(sql, position));
+        if let Some(excerpt) = excerpt {
+            // Behind the message, before its detail.
+            let at = self.severity.len() + ":  ".len() + self.message.len();
+            whole.insert_str(at, &format!("\n{excerpt}"));
+        }
+        whole.push('\n');
+        whole
+    }
+}
+
+/// `LINE 1: select nonsense` and the mark. `None`: the place is not in the text.
+fn excerpt(sql: &str, position: u32) -> Option<String> {
+    let chars: Vec<char> = sql.chars().collect();
+    let place = (position as usize).checked_sub(1)?;
+    if place > chars.len() {
+        return None;
+    }
+    let before = &chars[..place];
+    let line = before.iter().filter(|c| **c == '\n').count() + 1;
+    let mut from = before
+        .iter()
+        .rposition(|c| *c == '\n')
+        .map_or(0, |at| at + 1);
+    let rest = chars[place..].iter().position(|c| matches!(c, '\n' | '\r'));
+    let mut to = rest.map_or(chars.len(), |length| place + length);
+    let (start, end) = (from, to);
+    if to - from > EXCERPT_CHARS {
+        if from + EXCERPT_CHARS >= place + BEHIND_CHARS {
+            to = from + EXCERPT_CHARS;
+        } else {
+            to = to.min(place + BEHIND_CHARS);
+            from = from.max(to.saturating_sub(EXCERPT_CHARS));
+        }
+    }
+    let head = format!("LINE {line}: {}", if from > start { "..." } else { "" });
+    let text: String = chars[from..to]
+        .iter()
+        .map(|c| if *c == '\t' { ' ' } else { *c })
+        .collect();
+    let tail = if to < end { "..." } else { "" };
+    let blanks = " ".repeat(head.chars().count() + place - from);
+    Some(format!("{head}{text}{tail}\n{blanks}^"))
+}
+
 /// Text for a person: UTF-8 as far as it goes, no longer than [`MAX_FIELD_BYTES`].
 fn text(value: &[u8]) -> String {
     let kept = &value[..value.len().min(MAX_FIELD_BYTES)];

@@ -20,7 +20,12 @@ pub enum Violation {
     Unexpected(u8),
     /// A message of an impossible length.
     Length(u8, u32),
+    /// A statement turned out to be a COPY, which wants a stream of data.
+    Copy,
 }
+
+/// What is said of a COPY among a workload's statements.
+pub const NO_COPY: &str = "COPY is not supported among the statements of a load";
 
 impl std::fmt::Display for Violation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -32,6 +37,7 @@ impl std::fmt::Display for Violation {
                     *kind as char
                 )
             }
+            Violation::Copy => f.write_str(NO_COPY),
             Violation::Length(kind, length) => {
                 write!(
                     f,
@@ -163,6 +169,7 @@ impl Reply {
             b'E' => {}
             // A notice, a changed setting or a notification may come at any time.
             b'N' | b'S' | b'A' => return Ok(()),
+            b'G' | b'H' | b'W' => return Err(Violation::Copy),
             _ => return Err(Violation::Unexpected(kind)),
         }
         if self.ready_missing == 0 && kind != b'E' {

@@ -54,6 +54,16 @@ impl Script {
     }
 }
 
+impl Shell {
+    /// Its first word as written: what messages call it.
+    pub(super) fn first_word(&self) -> &str {
+        match self.words.first() {
+            Some(ShellWord::Plain(word) | ShellWord::Variable(_, word)) => word,
+            None => "",
+        }
+    }
+}
+
 impl Evaluator {
     /// Gives a command's variable a value; `word` is the command's name for the message.
     pub fn assign(&mut self, target: &Target, word: &str, value: Value) -> Result<(), EvalError> {
@@ -128,11 +138,7 @@ impl Evaluator {
     /// The line for the shell, in place of what `out` held.
     pub fn shell_line(&self, shell: &Shell, out: &mut String) -> Result<(), EvalError> {
         out.clear();
-        // Messages name the command by its first word.
-        let name = match shell.words.first() {
-            Some(ShellWord::Plain(word) | ShellWord::Variable(_, word)) => word,
-            None => "",
-        };
+        let name = shell.first_word();
         for (number, word) in shell.words.iter().enumerate() {
             if number > 0 {
                 out.push(' ');

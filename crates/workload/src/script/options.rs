@@ -27,8 +27,10 @@ const STATEMENTS_MAX: usize = 65_535;
 const FILE_MAX: u64 = 64 * 1024 * 1024;
 
 /// The scripts and variables that a plan names.
-pub(super) struct Asked {
+pub struct ScriptSet {
+    /// In order.
     pub scripts: Vec<Script>,
+    /// The names of all their variables.
     pub names: Names,
     /// Names and texts, in the order given.
     pub defines: Vec<(String, String)>,
@@ -42,7 +44,7 @@ pub(super) fn has_builtin(plan: &WorkloadPlan) -> bool {
 }
 
 /// Reads all that a plan names: files first, then builtin scripts, each in its order.
-pub(super) fn read(plan: &WorkloadPlan) -> Result<Asked, Vec<Error>> {
+pub(super) fn read(plan: &WorkloadPlan) -> Result<ScriptSet, Vec<Error>> {
     let mut problems = Vec::new();
     let mut names = Names::new();
     let mut scripts = Vec::new();
@@ -74,7 +76,7 @@ pub(super) fn read(plan: &WorkloadPlan) -> Result<Asked, Vec<Error>> {
     if !problems.is_empty() {
         return Err(problems);
     }
-    Ok(Asked {
+    Ok(ScriptSet {
         scripts,
         names,
         defines,

@@ -1,24 +1,24 @@
 //! The program of the script workload: what its users share, and how each begins.
 //!
 //! In: scripts, variables, a scale. Out: users. Must never: draw a client's random numbers in
-//! another order than pgbench. Which script comes next is drawn by each user for itself, while
-//! pgbench draws it by thread: the order of several scripts is that of pgbench with as many threads
-//! as clients.
+//! another order than pgbench: values by client, the choice of scripts by thread.
 
 use super::ast::{Script, SqlCommand};
 use super::choice::Choice;
 use super::eval::Evaluator;
-use super::options::{Asked, LEVEL};
+use super::figures::{CommandFigures, Figures};
+use super::manner::Manner;
+use super::options::ScriptSet;
 use super::run::{Client, run};
 use super::value::Value;
 use super::variables::Names;
 use crate::random::{Random, RunSeeds};
 use prony_session::{Db, Program, User, UserId};
 use prony_wire::{Statement, Statements};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The scripts of a run.
-pub(super) struct Scripts {
+pub struct Scripts {
     shared: Arc<Shared>,
     kinds: Vec<&'static str>,
 }
@@ -31,22 +31,27 @@ pub(super) struct Shared {
     names: Arc<Names>,
     defines: Vec<(String, String)>,
     scale: u32,
+    pub manner: Manner,
     /// None where no script has a weight, which the plan's check refuses.
-    pub choice: Option<Choice>,
+    choice: Option<Choice>,
     starts: OnceLock<Starts>,
+    /// Of the users that have ended.
+    figures: Mutex<Figures>,
 }
 
 /// What a seed gives to all users of a run, computed once for all of them.
 struct Starts {
-    seed: u64,
     default_seed: i64,
-    /// By client: for values, and for the choice of scripts.
-    clients: Vec<(Random, Random)>,
+    /// By client: for values.
+    clients: Vec<Random>,
+    /// By worker: for the choice of scripts. Only its worker's users lock one, and only where there
+    /// are several scripts.
+    choices: Vec<Mutex<Random>>,
 }
 
 impl Scripts {
     /// The program of these scripts; `scale` is the value of their variable of that name.
-    pub fn new(asked: Asked, scale: u32) -> Self {
+    pub fn new(asked: ScriptSet, scale: u32, manner: Manner) -> Self {
         let mut set = Statements::new();
         let mut numbered = |sql: &SqlCommand| {
             let count = u16::try_from(sql.parameters().len()).unwrap_or(u16::MAX);
@@ -73,6 +78,8 @@ impl Scripts {
             .map(|script| &*Box::leak(script.name.clone().into_boxed_str()))
             .collect();
         let shared = Shared {
+            figures: Mutex::new(no_figures(&asked.scripts, &manner)),
+            manner,
             choice: Choice::new(&asked.scripts),
             starts: OnceLock::new(),
             scripts: asked.scripts,
@@ -86,6 +93,18 @@ impl Scripts {
             kinds,
         }
     }
+
+    /// What was kept for each command, by script, of the users that have ended.
+    pub fn figures(&self) -> Vec<Vec<CommandFigures>> {
+        let figures = self.shared.figures.lock();
+        figures.unwrap_or_else(PoisonError::into_inner).0.clone()
+    }
+}
+
+/// Empty sums, where the manner keeps any.
+fn no_figures(scripts: &[Script], manner: &Manner) -> Figures {
+    let kept = if manner.per_command { scripts } else { &[] };
+    Figures::new(kept.iter().map(|script| script.commands.len()))
 }
 
 impl Program for Scripts {
@@ -111,19 +130,38 @@ impl Program for Scripts {
 }
 
 impl Shared {
+    /// Number of the script of the next transaction of one of this worker's users.
+    #[inline]
+    pub fn next_script(&self, worker: u32) -> usize {
+        if self.scripts.len() == 1 {
+            return 0;
+        }
+        let starts = self.starts.get();
+        let random = starts.and_then(|starts| starts.choices.get(worker as usize));
+        match (&self.choice, random) {
+            (Some(choice), Some(random)) => {
+                choice.pick(&mut random.lock().unwrap_or_else(PoisonError::into_inner))
+            }
+            // A worker beyond their number is nobody who runs.
+            _ => 0,
+        }
+    }
+
+    /// Adds what a user kept.
+    pub fn keep(&self, figures: &Figures) {
+        let mut sums = self.figures.lock();
+        sums.as_mut().map_or_else(
+            |poisoned| poisoned.get_mut().add(figures),
+            |sums| sums.add(figures),
+        );
+    }
+
     /// A user before its first transaction.
     fn client(&self, id: UserId) -> Client {
-        let kept = self.starts.get_or_init(|| self.starts(id));
-        let afresh;
-        let starts = if (kept.seed, kept.clients.len()) == (id.seed, id.clients as usize) {
-            kept
-        } else {
-            afresh = self.starts(id);
-            &afresh
-        };
+        let starts = self.starts.get_or_init(|| self.starts(id));
         let drawn = starts.clients.get(id.client as usize).cloned();
         // A client beyond their number is nobody whom a worker starts.
-        let (random, choice) = drawn.unwrap_or((Random::new(id.seed), Random::new(id.seed)));
+        let random = drawn.unwrap_or(Random::new(id.seed));
         let mut evaluator = Evaluator::new(Arc::clone(&self.names), random);
         for (variable, number) in [
             (Names::SCALE, i64::from(self.scale)),
@@ -135,23 +173,22 @@ impl Shared {
         }
         for (name, text) in &self.defines {
             // The names were checked when the plan was read.
-            let _ = evaluator.define("option", name, text, LEVEL);
+            let _ = evaluator.define("option", name, text, self.manner.level);
         }
-        Client::new(evaluator, choice)
+        let figures = no_figures(&self.scripts, &self.manner);
+        Client::new(evaluator, id.client, id.worker, figures)
     }
 
     fn starts(&self, id: UserId) -> Starts {
         let mut seeds = RunSeeds::new(id.seed);
-        let values: Vec<Random> = (0..id.clients).map(|_| seeds.client()).collect();
+        let clients: Vec<Random> = (0..id.clients).map(|_| seeds.client()).collect();
         let given = self.defines.iter().any(|(name, _)| name == "default_seed");
         let default_seed = if given { 0 } else { seeds.default_seed() };
-        let clients = values.into_iter();
+        let workers = 0..id.workers;
         Starts {
-            seed: id.seed,
             default_seed,
-            clients: clients
-                .map(|random| (random, seeds.thread().choice))
-                .collect(),
+            clients,
+            choices: workers.map(|_| Mutex::new(seeds.thread().choice)).collect(),
         }
     }
 }

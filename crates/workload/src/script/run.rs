@@ -1,17 +1,20 @@
 //! Runs scripts: one virtual user, transaction after transaction.
 //!
-//! In: the scripts, a client's variables, its connection. Out: requests, waiting times, samples.
-//! Must never: block its thread, or allocate for a statement once it is warm (up to
-//! [`VALUES_MAX`] variables).
+//! In: the scripts, a client's variables, its connection. Out: requests, waiting times, samples,
+//! and what a [`Manner`]'s listener is to hear. Must never: block its thread but for a shell command
+//! that the manner allows, or allocate for a statement once it is warm (up to [`VALUES_MAX`]
+//! variables).
 
 use super::ast::{Command, CommandKind, Results, Script, SqlCommand};
 use super::error::EvalError;
 use super::eval::{Evaluator, Place};
-use super::options::{LEVEL, protocol_problem};
+use super::figures::Figures;
+use super::manner::Manner;
+use super::options::protocol_problem;
 use super::program::Shared;
-use crate::random::Random;
+use super::shell;
 use prony_session::{Db, DbError, Ended, Outcome, Rows};
-use prony_wire::{QueryMode, Row, Statement, Value as Wire};
+use prony_wire::{NO_COPY, QueryMode, Row, Statement, Value as Wire};
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -21,56 +24,85 @@ const VALUES_MAX: usize = 16;
 /// What a user carries from one transaction to the next.
 pub(super) struct Client {
     evaluator: Evaluator,
-    choice: Random,
-    /// The text of a statement in simple mode.
+    /// Number among all clients, from 0.
+    number: u32,
+    /// Number of its worker, from 0.
+    worker: u32,
+    /// The text of a statement in simple mode, or of a shell command.
     text: String,
+    figures: Figures,
 }
 
 /// Why a script did not come to its end.
 enum Halt {
-    /// A statement failed: so does the transaction, and the user goes on.
+    /// A statement failed: whether the user goes on is a matter of the manner.
     Failed(DbError),
-    /// The user cannot go on.
+    /// The user cannot go on. The listener has heard why.
     Cannot(String),
-}
-
-impl From<DbError> for Halt {
-    fn from(error: DbError) -> Self {
-        Halt::Failed(error)
-    }
 }
 
 /// The command that is being run.
 #[derive(Clone, Copy)]
 struct At<'a> {
+    manner: &'a Manner,
+    client: u32,
     script: &'a Script,
-    number: usize,
+    place: Place,
     command: &'a Command,
 }
 
 impl At<'_> {
+    fn number(&self) -> usize {
+        self.place.command as usize
+    }
+
     /// `a.sql:3: division by zero; command 2 (\set x 1 / 0): evaluation of meta-command failed`.
-    #[cold]
-    fn cannot(&self, problem: &str, what: &str) -> Halt {
+    fn native(&self, problem: &str, what: &str) -> String {
         let At {
             script, command, ..
         } = self;
         let colon = if problem.is_empty() { "" } else { "; " };
-        Halt::Cannot(format!(
+        format!(
             "{}:{}: {problem}{colon}command {} ({}): {what}",
             script.name,
             command.line,
-            self.number + 1,
+            self.number() + 1,
             command.first_line.trim_end(),
-        ))
+        )
     }
 
+    /// The client cannot go on: `problem` is told first, if there is any; `word` is the command.
+    #[cold]
+    fn cannot(&self, problem: &str, word: &str, what: &str) -> Halt {
+        if !problem.is_empty() {
+            self.manner.error(problem);
+        }
+        let (client, Place { script, command }) = (self.client, self.place);
+        self.manner.error(&format!(
+            "client {client} aborted in command {command} ({word}) of script {script}; {what}"
+        ));
+        Halt::Cannot(self.native(problem, what))
+    }
+
+    #[cold]
     fn evaluation(&self, error: &EvalError) -> Halt {
-        self.cannot(&error.to_string(), "evaluation of meta-command failed")
+        let what = "evaluation of meta-command failed";
+        self.cannot(&error.to_string(), self.command.word(), what)
     }
 
-    fn execution(&self, problem: &str) -> Halt {
-        self.cannot(problem, "execution of meta-command failed")
+    #[cold]
+    fn execution(&self, error: &EvalError, word: &str) -> Halt {
+        self.cannot(&error.to_string(), word, "execution of meta-command failed")
+    }
+
+    /// A statement's result is not what `\gset` or `\aset` needs.
+    #[cold]
+    fn unfit(&self, query: usize, problem: &str) -> Halt {
+        let (client, Place { script, command }) = (self.client, self.place);
+        self.manner.error(&format!(
+            "client {client} script {script} command {command} query {query}: {problem}"
+        ));
+        Halt::Cannot(self.native(problem, "execution of meta-command failed"))
     }
 }
 
@@ -80,114 +112,363 @@ pub(super) async fn run(
     mut client: Client,
     mut db: Db,
 ) -> Result<Infallible, Ended> {
-    let simple = db.mode() == QueryMode::Simple;
-    for script in &shared.scripts {
-        if let Some(problem) = protocol_problem(script, simple) {
-            return Err(Ended::Failed(problem));
-        }
+    let manner = &shared.manner;
+    let ended = client.transactions(shared, &mut db).await;
+    if let (Err(Ended::Failed(_)), Some(listener)) = (&ended, &manner.listener) {
+        listener.aborted();
     }
-    loop {
-        let choice = shared.choice.as_ref();
-        let number = choice.map_or(0, |choice| choice.pick(&mut client.choice));
-        let script = &shared.scripts[number];
-        // There are at most 128 scripts.
-        db.start(number as u16).await?;
-        let result = client.script(shared, number, &mut db).await;
-        // Nobody reads what debug() shows; it must not pile up.
-        drop(client.evaluator.take_debug());
-        match result {
-            Ok(()) => db
-                .end(Ok(Outcome::Committed))
-                .await
-                .map_err(|ended| unfinished(ended, script))?,
-            Err(Halt::Failed(error)) => db.end(Err(error)).await?,
-            Err(Halt::Cannot(reason)) => return Err(Ended::Failed(reason)),
-        }
-    }
+    shared.keep(&mut client.figures);
+    ended
 }
 
-/// After a script that came to its end, only a block left open fails.
-fn unfinished(ended: Ended, script: &Script) -> Ended {
-    match ended {
-        Ended::Failed(_) => Ended::Failed(format!(
-            "{}: end of script reached without completing the last transaction",
-            script.name
-        )),
-        other => other,
-    }
+/// Says what is wrong, as the reason for which a client cannot go on.
+fn failed(native: String) -> Ended {
+    Ended::Failed(native)
 }
 
 impl Client {
     /// A user before its first transaction.
-    pub fn new(evaluator: Evaluator, choice: Random) -> Self {
+    pub fn new(evaluator: Evaluator, number: u32, worker: u32, figures: Figures) -> Self {
         Client {
             evaluator,
-            choice,
+            number,
+            worker,
             text: String::new(),
+            figures,
         }
     }
 
-    /// Runs one script from its first command to its last.
-    async fn script(&mut self, shared: &Shared, number: usize, db: &mut Db) -> Result<(), Halt> {
-        let script = &shared.scripts[number];
-        let (mut next, mut pipeline) = (0, false);
-        while let Some(command) = script.commands.get(next) {
+    async fn transactions(&mut self, shared: &Shared, db: &mut Db) -> Result<Infallible, Ended> {
+        let (manner, id) = (&shared.manner, self.number);
+        let simple = db.mode() == QueryMode::Simple;
+        if manner.listener.is_none() {
+            // With a listener the command itself fails, when it is reached.
+            let problems = shared.scripts.iter();
+            let problem = problems.filter_map(|script| protocol_problem(script, simple));
+            if let Some(problem) = problem.into_iter().next() {
+                return Err(failed(problem));
+            }
+        }
+        loop {
+            if db.is_done() {
+                // Without a draw that the others of its worker would miss.
+                return Err(Ended::Finished);
+            }
+            let number = shared.next_script(self.worker);
+            let script = &shared.scripts[number];
+            manner.debug(|| format!("client {id} executing script \"{}\"", script.name));
+            // There are at most 128 scripts.
+            if let Err(ended) = db.start(number as u16).await {
+                if let Ended::Failed(reason) = &ended {
+                    manner.error(reason);
+                    manner.error(&format!(
+                        "client {id} aborted while establishing connection"
+                    ));
+                }
+                return Err(ended);
+            }
+            let result = self.tries(shared, number, db).await?;
+            let is_open = result.is_ok() && db.is_in_block();
+            let ended = db.end(result).await;
+            if is_open {
+                let what = "end of script reached without completing the last transaction";
+                manner.error(&format!("client {id} aborted: {what}"));
+                return Err(failed(format!("{}: {what}", script.name)));
+            }
+            ended?;
+        }
+    }
+
+    /// Runs a script until it succeeds, or fails for good.
+    async fn tries(
+        &mut self,
+        shared: &Shared,
+        number: usize,
+        db: &mut Db,
+    ) -> Result<Result<Outcome, DbError>, Ended> {
+        let (manner, script) = (&shared.manner, &shared.scripts[number]);
+        let random = self.evaluator.random.clone();
+        let mut tries = 1;
+        loop {
+            let mut next = 0;
+            let error = match self.script(shared, number, &mut next, db).await {
+                Ok(()) => return Ok(Ok(Outcome::Committed)),
+                Err(Halt::Cannot(reason)) => return Err(failed(reason)),
+                Err(Halt::Failed(error)) => error,
+            };
+            let command = next.saturating_sub(1);
+            let at = At {
+                manner,
+                client: self.number,
+                script,
+                place: Place {
+                    script: number as u32,
+                    command: command as u32,
+                },
+                command: &script.commands[command],
+            };
+            if !manner.goes_on(&error, db.is_up()) {
+                return Err(failed(self.abort(at, &error, db)));
+            }
+            if manner.verbose {
+                let said = self.said(at, &error, db);
+                manner.info(&format!(
+                    "client {} got an error in command {command} (SQL) of script {number}; {said}",
+                    self.number
+                ));
+            }
+            if manner.listener.is_some() && db.is_over() {
+                // As pgbench does: what fails after the end is in no figure.
+                return Err(Ended::Stopped);
+            }
+            let again = manner.tries_again(&error, tries, db.response_ns());
+            if manner.verbose {
+                manner.info(&self.verdict(manner, again, tries, db.response_ns()));
+            }
+            if !again {
+                self.figures.failed(number, command);
+                return Ok(Err(error));
+            }
+            self.figures.retried(number, command);
+            db.retry().await?;
+            // The same random numbers again; variables keep what they became, as in pgbench.
+            self.evaluator.random = random.clone();
+            tries += 1;
+        }
+    }
+
+    /// `client 2 repeats the transaction after the error (try 1/3)`.
+    #[cold]
+    fn verdict(&self, manner: &Manner, again: bool, tries: u32, response_ns: u64) -> String {
+        let what = if again {
+            "repeats the transaction after the error"
+        } else {
+            "ends the failed transaction"
+        };
+        let of = match manner.max_tries {
+            0 => String::new(),
+            most => format!("/{most}"),
+        };
+        let used = manner.latency_limit_ns.map(|limit| {
+            let percent = 100.0 * response_ns as f64 / limit as f64;
+            format!(", {percent:.3}% of the maximum time of tries was used")
+        });
+        let used = used.unwrap_or_default();
+        format!("client {} {what} (try {tries}{of}{used})", self.number)
+    }
+
+    /// All that the server said, as libpq prints it.
+    #[cold]
+    fn said(&self, at: At<'_>, error: &DbError, db: &Db) -> String {
+        let sql = match (&at.command.kind, db.mode()) {
+            (CommandKind::Sql(_), QueryMode::Simple) => self.text.as_str(),
+            (CommandKind::Sql(sql), QueryMode::Extended) => sql.numbered.as_str(),
+            // A prepared statement's text is not at hand to libpq.
+            _ => "",
+        };
+        match db.server_error() {
+            Some(said) => said.in_statement(sql),
+            None => format!("{}\n", error.message),
+        }
+    }
+
+    /// A statement failed and the client cannot go on.
+    #[cold]
+    fn abort(&self, at: At<'_>, error: &DbError, db: &Db) -> String {
+        let (client, Place { script, command }) = (self.number, at.place);
+        if error.message.contains(NO_COPY) {
+            at.manner
+                .error("COPY is not supported in pgbench, aborting");
+        } else if !db.is_up() && db.server_error().is_none() {
+            let what = "perhaps the backend died while processing";
+            return match at.cannot("", "SQL", what) {
+                Halt::Cannot(_) | Halt::Failed(_) => at.native(&error.message, what),
+            };
+        } else {
+            let (query, said) = (db.results(), self.said(at, error, db));
+            at.manner.error(&format!(
+                "client {client} script {script} aborted in command {command} query {query}: {said}"
+            ));
+        }
+        at.native(&error.message, "statement failed")
+    }
+
+    /// Runs one script from its first command to its last. `next` tells where it stopped: at the
+    /// command before that.
+    async fn script(
+        &mut self,
+        shared: &Shared,
+        number: usize,
+        next: &mut usize,
+        db: &mut Db,
+    ) -> Result<(), Halt> {
+        let (manner, script) = (&shared.manner, &shared.scripts[number]);
+        let mut pipeline = false;
+        while let Some(command) = script.commands.get(*next) {
             let place = Place {
                 script: number as u32,
-                command: next as u32,
+                command: *next as u32,
             };
             let at = At {
+                manner,
+                client: self.number,
                 script,
-                number: next,
+                place,
                 command,
             };
-            next += 1;
+            *next += 1;
+            let begun_ns = db.noticed_ns();
             match &command.kind {
                 CommandKind::Sql(sql) => {
-                    let statement = shared.statements[number][at.number].as_ref();
+                    let statement = shared.statements[number][at.number()].as_ref();
                     self.sql(at, sql, statement, pipeline, db).await?;
                 }
                 CommandKind::Set { target, value } => {
+                    trace(at);
                     let value = self.evaluator.eval(value, place);
-                    value
-                        .and_then(|value| self.evaluator.assign(target, command.word(), value))
-                        .map_err(|error| at.evaluation(&error))?;
+                    self.show(manner);
+                    let value = value.map_err(|error| at.evaluation(&error))?;
+                    let assigned = self.evaluator.assign(target, command.word(), value);
+                    assigned.map_err(|error| {
+                        at.cannot(
+                            &error.to_string(),
+                            "set",
+                            "assignment of meta-command failed",
+                        )
+                    })?;
                 }
                 CommandKind::Sleep(sleep) => {
+                    trace(at);
                     let time = self.evaluator.sleep_us(sleep, command.word());
-                    let time = time.map_err(|error| at.execution(&error.to_string()))?;
+                    let time = time.map_err(|error| at.execution(&error, "sleep"))?;
                     pause(time, db).await;
                 }
                 CommandKind::If { .. } => {
-                    next = script
-                        .branch(at.number, &mut self.evaluator, place.script)
-                        .map_err(|error| at.evaluation(&error))?;
+                    trace(at);
+                    let branch = script.branch(at.number(), &mut self.evaluator, place.script);
+                    self.show(manner);
+                    *next = branch.map_err(|error| at.evaluation(&error))?;
                 }
-                CommandKind::Elif { end, .. } | CommandKind::Else { end } => next = end + 1,
-                CommandKind::EndIf => {}
-                CommandKind::StartPipeline if pipeline => {
-                    return Err(at.cannot("", "already in pipeline mode"));
+                CommandKind::Elif { end, .. } | CommandKind::Else { end } => {
+                    trace(at);
+                    *next = end + 1;
                 }
-                CommandKind::StartPipeline => pipeline = true,
+                CommandKind::EndIf => trace(at),
+                CommandKind::StartPipeline => {
+                    trace(at);
+                    self.start_pipeline(at, &shared.statements[number], pipeline, db)
+                        .await?;
+                    pipeline = true;
+                }
                 CommandKind::SyncPipeline | CommandKind::EndPipeline => {
+                    trace(at);
+                    let ends = command.kind == CommandKind::EndPipeline;
                     if !pipeline {
-                        return Err(at.cannot("", "not in pipeline mode"));
+                        let word = if ends { "endpipeline" } else { "syncpipeline" };
+                        return Err(at.cannot("", word, "not in pipeline mode"));
                     }
-                    db.sync().await?;
-                    pipeline = command.kind == CommandKind::SyncPipeline;
+                    db.sync().await.map_err(Halt::Failed)?;
+                    pipeline = !ends;
                 }
-                // The plan is refused before it runs.
                 CommandKind::Shell(_) | CommandKind::SetShell { .. } => {
-                    return Err(at.execution("shell commands are not available here"));
+                    trace(at);
+                    self.shell(at)?;
                 }
+            }
+            self.figures.took(number, at.number(), begun_ns, db);
+        }
+        if pipeline {
+            let what = "end of script reached with pipeline open";
+            manner.error(&format!("client {} aborted: {what}", self.number));
+            return Err(Halt::Cannot(format!("{}: {what}", script.name)));
+        }
+        Ok(())
+    }
+
+    /// Hands on what `debug()` wrote.
+    #[inline]
+    fn show(&mut self, manner: &Manner) {
+        if let (Some(lines), Some(listener)) = (self.evaluator.take_debug(), &manner.listener) {
+            listener.shown(&lines);
+        }
+    }
+
+    async fn start_pipeline(
+        &mut self,
+        at: At<'_>,
+        statements: &[Option<Statement>],
+        pipeline: bool,
+        db: &mut Db,
+    ) -> Result<(), Halt> {
+        let refuse = |what| Err(at.cannot("", "startpipeline", what));
+        if db.mode() == QueryMode::Simple {
+            return refuse("cannot use pipeline mode with the simple query protocol");
+        }
+        if at.manner.prepare_apart {
+            let commands = at.script.commands.iter().zip(statements);
+            let inside = commands
+                .skip(at.number() + 1)
+                .take_while(|(command, _)| command.kind != CommandKind::EndPipeline);
+            for statement in inside.filter_map(|(_, statement)| statement.as_ref()) {
+                self.prepare(at, statement, db).await?;
             }
         }
         if pipeline {
-            let name = &script.name;
-            let reason = format!("{name}: end of script reached with pipeline open");
-            return Err(Halt::Cannot(reason));
+            return refuse("already in pipeline mode");
         }
         Ok(())
+    }
+
+    /// Prepares a statement in a round trip of its own. What the server has against it is told, and
+    /// the execution then fails.
+    async fn prepare(
+        &mut self,
+        at: At<'_>,
+        statement: &Statement,
+        db: &mut Db,
+    ) -> Result<(), Halt> {
+        if db.is_prepared(statement) {
+            return Ok(());
+        }
+        let client = self.number;
+        at.manner
+            .debug(|| format!("client {client} preparing P_{}", statement.id()));
+        match db.prepare(statement).await {
+            Err(error) if !db.is_up() => Err(Halt::Failed(error)),
+            Err(error) => {
+                let said = db.server_error();
+                let said = said.map_or(error.message, |said| said.in_statement(statement.sql()));
+                at.manner.error(&said);
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Runs a shell command and waits for it.
+    fn shell(&mut self, at: At<'_>) -> Result<(), Halt> {
+        let evaluator = &mut self.evaluator;
+        let (command, target, word) = match &at.command.kind {
+            CommandKind::SetShell { target, command } => (command, Some(target), "setshell"),
+            CommandKind::Shell(command) => (command, None, "shell"),
+            _ => return Ok(()),
+        };
+        if !at.manner.shell {
+            // The plan is refused before it runs.
+            let problem = EvalError::new("shell commands are not available here");
+            return Err(at.execution(&problem, word));
+        }
+        let first = command.first_word();
+        let ran = evaluator
+            .shell_line(command, &mut self.text)
+            .and_then(|()| match target {
+                None => shell::run(&self.text, first),
+                Some(target) => {
+                    let number = shell::number(&self.text, first)?;
+                    evaluator.assign(target, word, super::Value::Int(number))
+                }
+            });
+        ran.map_err(|error| at.execution(&error, word))
     }
 
     /// Sends a statement and, outside a pipeline, awaits its reply.
@@ -199,29 +480,39 @@ impl Client {
         pipeline: bool,
         db: &mut Db,
     ) -> Result<(), Halt> {
+        let (manner, client) = (at.manner, self.number);
         let rows = match statement {
             Some(statement) if db.mode() != QueryMode::Simple => {
                 if let (true, Some(results)) = (pipeline, &sql.results) {
-                    let problem = format!("\\{} is not allowed in pipeline mode", results.word());
-                    return Err(at.cannot("", &problem));
+                    let word = results.word();
+                    let what = format!("\\{word} is not allowed in pipeline mode");
+                    return Err(at.cannot("", word, &what));
                 }
-                self.push(sql, statement, db)?;
+                if manner.prepare_apart {
+                    self.prepare(at, statement, db).await?;
+                }
+                manner.debug(|| match db.mode() {
+                    QueryMode::Prepared => format!("client {client} sending P_{}", statement.id()),
+                    _ => format!("client {client} sending {}", sql.numbered),
+                });
+                self.push(sql, statement, db).map_err(Halt::Failed)?;
                 if pipeline {
                     return Ok(());
                 }
-                db.sync().await?
+                db.sync().await
             }
             _ => {
                 self.text.clear();
                 sql.substitute(&self.evaluator.variables, &mut self.text);
-                db.query(&self.text).await?
+                manner.debug(|| format!("client {client} sending {}", self.text));
+                db.query(&self.text).await
             }
         };
+        manner.debug(|| format!("client {client} receiving"));
+        let rows = rows.map_err(Halt::Failed)?;
         match &sql.results {
             None => Ok(()),
-            Some(results) => self
-                .keep(results, &rows)
-                .map_err(|problem| at.execution(&problem)),
+            Some(results) => self.keep(at, results, &rows),
         }
     }
 
@@ -247,14 +538,14 @@ impl Client {
     }
 
     /// Gives columns to variables, as `\gset` or `\aset` says.
-    fn keep(&mut self, results: &Results, rows: &Rows<'_>) -> Result<(), String> {
+    fn keep(&mut self, at: At<'_>, results: &Results, rows: &Rows<'_>) -> Result<(), Halt> {
         let last = rows.results().saturating_sub(1);
         let mut kept: Option<(usize, Row<'_>)> = None;
         let mut count = 0;
         for (result, row) in rows.iter() {
             if results.all {
                 if let Some((before, row)) = kept.filter(|(before, _)| *before != result) {
-                    self.columns(results, rows, before, row)?;
+                    self.columns(at, results, rows, before, row)?;
                 }
                 kept = Some((result, row));
             } else if result == last {
@@ -263,27 +554,33 @@ impl Client {
             }
         }
         if !results.all && count != 1 {
-            return Err(format!("expected one row, got {count}"));
+            return Err(at.unfit(last, &format!("expected one row, got {count}")));
         }
         match kept {
-            Some((result, row)) => self.columns(results, rows, result, row),
+            Some((result, row)) => self.columns(at, results, rows, result, row),
             None => Ok(()),
         }
     }
 
     fn columns(
         &mut self,
+        at: At<'_>,
         results: &Results,
         rows: &Rows<'_>,
         result: usize,
         row: Row<'_>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Halt> {
         for (name, value) in rows.columns(result).zip(row.values()) {
             let name = String::from_utf8_lossy(name);
-            let id = self
-                .evaluator
-                .column(results, &name, LEVEL)
-                .map_err(|error| error.to_string())?;
+            let id = self.evaluator.column(results, &name, at.manner.level);
+            let id = id.map_err(|error| {
+                at.manner.error(&error.to_string());
+                let prefix = &results.prefix;
+                at.unfit(
+                    result,
+                    &format!("error storing into variable {prefix}{name}"),
+                )
+            })?;
             if let Some(id) = id {
                 // NULL becomes an empty text, as libpq gives it.
                 let text = String::from_utf8_lossy(value.unwrap_or_default());
@@ -292,6 +589,14 @@ impl Client {
         }
         Ok(())
     }
+}
+
+/// Tells of a backslash command before it runs.
+#[inline]
+fn trace(at: At<'_>) {
+    let client = at.client;
+    at.manner
+        .debug(|| format!("client {client} executing \\{}", at.command.words.join(" ")));
 }
 
 /// Waits, if there is anything to wait for.

@@ -3,7 +3,8 @@
 //! In: a plan with the names of scripts. Out: what `Workload` asks for. Must never: make or drop a
 //! table.
 
-use super::options::{self, Asked, asked};
+use super::manner::Manner;
+use super::options::{self, ScriptSet, asked};
 use super::program::Scripts;
 use crate::tpcb::scale_for_run;
 use crate::{CheckReport, Error, LoadReport, LoadRequest, Loaded, Progress, Workload, sql};
@@ -77,14 +78,14 @@ impl Workload for ScriptWorkload {
         let asked = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
         let scale = scale(control, plan, &asked)?;
         Ok(Loaded {
-            program: Arc::new(Scripts::new(asked, scale)),
+            program: Arc::new(Scripts::new(asked, scale, Manner::default())),
             scale,
         })
     }
 }
 
 /// The value of `:scale`. The builtin scripts need their tables whole; others may run on any.
-fn scale(control: &mut Control, plan: &WorkloadPlan, asked: &Asked) -> Result<u32, Error> {
+fn scale(control: &mut Control, plan: &WorkloadPlan, asked: &ScriptSet) -> Result<u32, Error> {
     if asked.builtin {
         return scale_for_run(control, crate::tpcb::TPCB.name(), plan.scale);
     }

@@ -32,6 +32,8 @@ fn drive(base: &Base, name: &str, seed: u64, transactions: u64) -> Done {
     let id = UserId {
         client: 0,
         clients: 1,
+        worker: 0,
+        workers: 1,
         seed,
     };
     let mut user = loaded

@@ -66,6 +66,8 @@ fn no_transaction_allocates() {
         let id = UserId {
             client: 0,
             clients: 1,
+            worker: 0,
+            workers: 1,
             seed: 7,
         };
         let mut user = scripts.user(id, Db::new(Rc::clone(&conn), Rc::clone(&desk)));

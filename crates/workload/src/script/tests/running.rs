@@ -1,12 +1,14 @@
 //! Users on a server that answers anything: no script, and no reply, may make one panic or hang.
 
-use crate::script::options::Asked;
+use crate::script::options::ScriptSet;
 use crate::script::program::Scripts;
+use crate::script::{Listener, Manner, OnError};
 use crate::script::{Names, Script};
 use prony_session::{Ask, Conn, Db, Desk, Ended, Program, Rules, UserId};
 use prony_wire::{Exchange, Fed, QueryMode};
 use proptest::prelude::*;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 /// Requests after which a user of five transactions has done more than its script asks.
@@ -92,6 +94,8 @@ fn drive(scripts: &Scripts, mode: QueryMode, replies: &[u8]) -> Ended {
     let id = UserId {
         client: 1,
         clients: 3,
+        worker: 0,
+        workers: 1,
         seed: 7,
     };
     let mut user = scripts.user(id, Db::new(Rc::clone(&conn), desk));
@@ -119,18 +123,102 @@ fn drive(scripts: &Scripts, mode: QueryMode, replies: &[u8]) -> Ended {
 }
 
 pub(super) fn program(texts: &[String]) -> Option<Scripts> {
+    program_with(texts, Manner::default())
+}
+
+fn program_with(texts: &[String], manner: Manner) -> Option<Scripts> {
     let mut names = Names::new();
     let read = texts
         .iter()
         .map(|text| Script::parse(&mut names, "a.sql", text, 18));
     let scripts = read.collect::<Result<Vec<_>, _>>().ok()?;
-    let asked = Asked {
+    let asked = ScriptSet {
         scripts,
         names,
         defines: vec![("a".to_owned(), "3".to_owned())],
         builtin: false,
     };
-    Some(Scripts::new(asked, 1))
+    Some(Scripts::new(asked, 1, manner))
+}
+
+/// Keeps what clients say.
+#[derive(Default)]
+struct Heard(Mutex<Vec<String>>);
+
+impl Listener for Heard {
+    fn error(&self, text: &str) {
+        self.0.lock().unwrap().push(text.to_owned());
+    }
+
+    fn info(&self, text: &str) {
+        self.0.lock().unwrap().push(format!("info: {text}"));
+    }
+
+    fn shown(&self, _: &str) {}
+}
+
+/// pgbench's manner, told in full; without its shell commands.
+fn pgbenchs() -> Manner {
+    Manner {
+        on_error: OnError::AbortUnlessTransient,
+        max_tries: 3,
+        prepare_apart: true,
+        per_command: true,
+        verbose: true,
+        debug: true,
+        listener: Some(Arc::new(Heard::default())),
+        ..Manner::default()
+    }
+}
+
+#[test]
+fn transactions_are_tried_again_with_the_same_random_numbers() {
+    let heard = Arc::new(Heard::default());
+    let manner = Manner {
+        debug: true,
+        listener: Some(heard.clone()),
+        ..pgbenchs()
+    };
+    let text = "\\set r random(1, 1000000)\nSELECT :r;".to_owned();
+    let scripts = program_with(&[text], manner).expect("reads");
+    // Two serialization failures, a success, and so on.
+    let ended = drive(&scripts, QueryMode::Simple, &[3, 3, 0]);
+    assert_eq!(ended, Ended::Finished);
+    let heard = heard.0.lock().unwrap();
+    let sent = |line: &&String| line.contains(" sending SELECT ");
+    let sent: Vec<&String> = heard.iter().filter(sent).collect();
+    assert_eq!(sent.len(), 15);
+    for tries in sent.chunks(3) {
+        assert!(tries.iter().all(|line| *line == tries[0]), "{sent:?}");
+    }
+    assert_ne!(sent[0], sent[3]);
+    let repeats = "info: client 1 repeats the transaction after the error (try 2/3)";
+    assert_eq!(heard.iter().filter(|line| *line == repeats).count(), 5);
+    let figures = scripts.figures()[0][1];
+    assert_eq!(
+        (figures.count, figures.retries, figures.failures),
+        (5, 10, 0)
+    );
+}
+
+#[test]
+fn pgbenchs_clients_end_with_an_error_that_is_not_transient() {
+    let heard = Arc::new(Heard::default());
+    let manner = Manner {
+        on_error: OnError::Abort,
+        debug: false,
+        verbose: false,
+        listener: Some(heard.clone()),
+        ..pgbenchs()
+    };
+    let text = "SELECT 1;\nSELECT 2;".to_owned();
+    let scripts = program_with(&[text], manner).expect("reads");
+    let ended = drive(&scripts, QueryMode::Simple, &[0, 3]);
+    assert!(matches!(ended, Ended::Failed(_)), "{ended:?}");
+    assert_eq!(
+        *heard.0.lock().unwrap(),
+        ["client 1 script 0 aborted in command 1 query 0: ERROR:  failed\n"]
+    );
 }
 
 /// Lines that make a script more often than not: conditions and pipelines are closed.
@@ -152,9 +240,11 @@ proptest! {
         texts in proptest::collection::vec(text(), 1..3),
         replies in proptest::collection::vec(0_u8..18, 1..40),
     ) {
-        if let Some(scripts) = program(&texts) {
-            for mode in [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared] {
-                drive(&scripts, mode, &replies);
+        for manner in [Manner::default(), pgbenchs()] {
+            if let Some(scripts) = program_with(&texts, manner) {
+                for mode in [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared] {
+                    drive(&scripts, mode, &replies);
+                }
             }
         }
     }

@@ -1,0 +1,194 @@
+//! Writes one thread's `-l` file.
+//!
+//! In: samples as they come. Out: lines. Must never: allocate for a transaction, or keep a line back
+//! for longer than its buffer takes to fill.
+
+use super::level::Level;
+use super::log::{AggregateLine, LogFormat, Outcome, TransactionLine};
+use super::options::{Log, RunOptions};
+use prony_measure::{ErrorClass, Outcome as Ended, Sample};
+use prony_workload::random::Random;
+use std::io::{self, Write};
+
+/// A buffer of this size is written out.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// The log of one thread.
+pub struct Logger<W: Write> {
+    out: W,
+    buffer: Vec<u8>,
+    format: LogFormat,
+    /// Number of the thread's first client, and transactions of each of its clients so far.
+    first_client: u32,
+    done: Vec<u64>,
+    /// Added to the run's clock gives Unix time, nanoseconds.
+    epoch_shift_ns: i64,
+    sampling: Option<(f64, Random)>,
+    aggregate: Option<Aggregate>,
+    failed: Option<io::Error>,
+}
+
+/// Sums of the interval that is running.
+struct Aggregate {
+    interval_us: u64,
+    line: AggregateLine,
+}
+
+impl<W: Write> Logger<W> {
+    /// A log for a thread with these clients. `sampling` is the thread's generator for that.
+    pub fn new(
+        out: W,
+        level: &Level,
+        options: &RunOptions,
+        log: &Log,
+        clients: std::ops::Range<u32>,
+        sampling: Random,
+    ) -> Self {
+        Logger {
+            out,
+            buffer: Vec::with_capacity(BUFFER_BYTES + 256),
+            format: LogFormat::new(
+                level,
+                options.rate_tps.is_some(),
+                options.latency_limit_us.is_some(),
+                options.max_tries,
+                options.failures_detailed,
+            ),
+            first_client: clients.start,
+            done: vec![0; clients.len()],
+            epoch_shift_ns: 0,
+            sampling: log.sampling_rate.map(|rate| (rate, sampling)),
+            aggregate: log.aggregate_interval_s.map(|interval_s| Aggregate {
+                interval_us: u64::from(interval_s) * 1_000_000,
+                line: AggregateLine::default(),
+            }),
+            failed: None,
+        }
+    }
+
+    /// The load starts at `start_ns` of the run's clock, which then stands `epoch_shift_ns` behind
+    /// Unix time.
+    pub fn start(&mut self, start_ns: u64, epoch_shift_ns: i64) {
+        self.epoch_shift_ns = epoch_shift_ns;
+        let start_us = self.unix_us(start_ns);
+        if let Some(aggregate) = &mut self.aggregate {
+            // Whole seconds, as they are printed.
+            aggregate.line.start_unix_s = start_us / 1_000_000;
+        }
+    }
+
+    fn unix_us(&self, time_ns: u64) -> u64 {
+        let unix_ns = i128::from(time_ns) + i128::from(self.epoch_shift_ns);
+        u64::try_from(unix_ns / 1000).unwrap_or(0)
+    }
+
+    /// Logs a transaction.
+    pub fn sample(&mut self, client: u32, sample: &Sample) {
+        let place = client.saturating_sub(self.first_client) as usize;
+        let Some(done) = self.done.get_mut(place) else {
+            return;
+        };
+        *done += 1;
+        let number = *done;
+        if let Some((rate, random)) = &mut self.sampling
+            && random.unit() > *rate
+        {
+            return;
+        }
+        let end_unix_us = self.unix_us(sample.ended_ns);
+        if self.aggregate.is_some() {
+            self.pass(end_unix_us);
+            self.add(sample);
+        } else {
+            let line = TransactionLine {
+                client,
+                number,
+                outcome: outcome(sample),
+                script: u32::from(sample.kind),
+                end_unix_us,
+                lag_us: lag_ns(sample) / 1000,
+                retries: sample.retries,
+            };
+            self.format.transaction(&mut self.buffer, &line);
+        }
+        if self.buffer.len() >= BUFFER_BYTES {
+            self.flush();
+        }
+    }
+
+    /// Writes the lines of the intervals that ended by then.
+    fn pass(&mut self, unix_us: u64) {
+        let Some(aggregate) = &mut self.aggregate else {
+            return;
+        };
+        loop {
+            let line = &aggregate.line;
+            let next_us = line.start_unix_s * 1_000_000 + aggregate.interval_us;
+            if next_us > unix_us {
+                return;
+            }
+            self.format.aggregate(&mut self.buffer, line);
+            aggregate.line = AggregateLine {
+                start_unix_s: next_us / 1_000_000,
+                ..AggregateLine::default()
+            };
+        }
+    }
+
+    fn add(&mut self, sample: &Sample) {
+        let Some(Aggregate { line, .. }) = &mut self.aggregate else {
+            return;
+        };
+        line.retried += u64::from(sample.retries > 0);
+        line.retries += u64::from(sample.retries);
+        match outcome(sample) {
+            Outcome::Latency(_) => {
+                line.succeeded += 1;
+                // Whole microseconds, as pgbench's clock has them.
+                line.latency.add((sample.response_ns() / 1000) as f64);
+                line.lag.add((lag_ns(sample) / 1000) as f64);
+            }
+            Outcome::Skipped => line.skipped += 1,
+            Outcome::Serialization => line.serialization_failures += 1,
+            Outcome::Deadlock => line.deadlock_failures += 1,
+            Outcome::Other => line.other_failures += 1,
+        }
+    }
+
+    fn flush(&mut self) {
+        let written = self.out.write_all(&self.buffer);
+        self.buffer.clear();
+        if let Err(error) = written {
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    /// Writes what is left; the run ended at `end_ns` of its clock.
+    ///
+    /// # Errors
+    /// The first error of writing.
+    pub fn finish(mut self, end_ns: u64) -> io::Result<()> {
+        self.pass(self.unix_us(end_ns));
+        self.flush();
+        let flushed = self.out.flush();
+        self.failed.map_or(flushed, Err)
+    }
+}
+
+fn lag_ns(sample: &Sample) -> u64 {
+    match sample.outcome {
+        // Of these pgbench measures no lag.
+        Ended::Skipped | Ended::Failed(..) => 0,
+        _ => sample.started_ns.saturating_sub(sample.scheduled_ns),
+    }
+}
+
+fn outcome(sample: &Sample) -> Outcome {
+    match sample.outcome {
+        Ended::Committed | Ended::RolledBack => Outcome::Latency(sample.response_ns() / 1000),
+        Ended::Skipped => Outcome::Skipped,
+        Ended::Failed(ErrorClass::Serialization, _) => Outcome::Serialization,
+        Ended::Failed(ErrorClass::Deadlock, _) => Outcome::Deadlock,
+        Ended::Failed(..) => Outcome::Other,
+    }
+}

@@ -1,0 +1,162 @@
+//! From what was measured to what pgbench reports.
+//!
+//! In: figures of the whole run or of some seconds. Out: plain data for the report and for progress
+//! lines. Must never: count a transaction twice, or leave one out.
+
+use super::before::TableFacts;
+use super::moments::Moments;
+use super::options::RunOptions;
+use super::progress::{At, Progress};
+use super::report::{Counts, RunReport};
+use super::script_report::{CommandReport, ScriptReport};
+use prony_measure::{Distribution, ErrorClass, ErrorLedger, Tally, Totals};
+use prony_workload::script::{CommandFigures, Script};
+
+/// What a run gave.
+pub struct Measured<'a> {
+    /// All transactions; a kind is a script.
+    pub totals: &'a Totals,
+    /// Opening the connections took this long, seconds.
+    pub connect_s: f64,
+    /// By script and command; empty without `-r`.
+    pub commands: &'a [Vec<CommandFigures>],
+}
+
+/// The data of the report.
+pub fn run_report(
+    options: &RunOptions,
+    facts: TableFacts,
+    scripts: &[Script],
+    measured: &Measured<'_>,
+) -> RunReport {
+    let Measured {
+        totals, connect_s, ..
+    } = *measured;
+    let all = totals.all();
+    let script = |(number, script): (usize, &Script)| ScriptReport {
+        description: script.name.clone(),
+        weight: script.weight,
+        counts: totals
+            .kinds
+            .get(number)
+            .map_or_else(Counts::default, |tally| {
+                counts(tally, &totals.errors, Some(number), &options.percentiles)
+            }),
+        commands: commands(script, measured.commands.get(number)),
+    };
+    let connecting_ns = (connect_s * 1e9) as u64;
+    let in_transactions_ns = all.connect.as_ref().map(|times| times.sum_ns as u64);
+    RunReport {
+        scale: facts.scale,
+        partitions: facts.partitions,
+        protocol: options.protocol,
+        clients: options.clients,
+        threads: options.threads,
+        max_tries: options.max_tries,
+        limit: options.limit,
+        rate_limited: options.rate_tps.is_some(),
+        latency_limit_us: options.latency_limit_us,
+        progress: options.progress_s.is_some(),
+        reconnect: options.reconnect,
+        failures_detailed: options.failures_detailed,
+        per_command: options.report_per_command,
+        counts: counts(&all, &totals.errors, None, &options.percentiles),
+        late: all.late,
+        duration_ns: totals.end_ns.saturating_sub(totals.start_ns),
+        connecting_ns,
+        // pgbench adds up what each thread took.
+        connections_ns: in_transactions_ns
+            .unwrap_or(connecting_ns.saturating_mul(u64::from(options.threads))),
+        scripts: scripts.iter().enumerate().map(script).collect(),
+    }
+}
+
+fn commands(script: &Script, figures: Option<&Vec<CommandFigures>>) -> Vec<CommandReport> {
+    let Some(figures) = figures else {
+        return Vec::new();
+    };
+    let commands = script.commands.iter().zip(figures);
+    commands
+        .map(|(command, figures)| CommandReport {
+            first_line: command.first_line.clone(),
+            latency: Moments {
+                count: figures.count,
+                sum_us: figures.sum_ns as f64 / 1e3,
+                ..Moments::default()
+            },
+            failures: figures.failures,
+            retries: figures.retries,
+        })
+        .collect()
+}
+
+/// One script's transactions, or all: then `script` is none.
+fn counts(
+    tally: &Tally<u64>,
+    errors: &ErrorLedger,
+    script: Option<usize>,
+    percentiles: &[f64],
+) -> Counts {
+    let of = |class| failures(errors, script, class);
+    let (serialization, deadlock) = (of(ErrorClass::Serialization), of(ErrorClass::Deadlock));
+    let percentile = |percent: &f64| Some((*percent, percentile_ms(&tally.response, *percent)?));
+    Counts {
+        succeeded: tally.committed,
+        skipped: tally.skipped,
+        serialization_failures: serialization,
+        deadlock_failures: deadlock,
+        other_failures: tally.failed.saturating_sub(serialization + deadlock),
+        retried: tally.retried,
+        retries: tally.retries,
+        latency: moments(&tally.response),
+        lag: tally.lag.as_ref().map(moments).unwrap_or_default(),
+        percentiles_ms: percentiles.iter().filter_map(percentile).collect(),
+    }
+}
+
+fn failures(errors: &ErrorLedger, script: Option<usize>, class: ErrorClass) -> u64 {
+    let entries = errors.entries().iter();
+    entries
+        .filter(|entry| entry.class == class)
+        .filter(|entry| script.is_none_or(|script| usize::from(entry.kind) == script))
+        .map(|entry| entry.count)
+        .sum()
+}
+
+/// A percentile in ms; absent with too few samples behind it. The hundredth is the longest.
+fn percentile_ms(times: &Distribution<u64>, percent: f64) -> Option<f64> {
+    let time_ns = if percent >= 100.0 {
+        (times.samples > 0).then_some(times.max_ns)
+    } else {
+        times.quantile_ns(percent / 100.0)
+    };
+    time_ns.map(|time_ns| time_ns as f64 / 1e6)
+}
+
+fn moments(times: &Distribution<u64>) -> Moments {
+    Moments {
+        count: times.samples,
+        sum_us: times.sum_ns as f64 / 1e3,
+        sum_of_squares_us2: times.squares_ns2 / 1e6,
+        min_us: times.min_ns as f64 / 1e3,
+        max_us: times.max_ns as f64 / 1e3,
+    }
+}
+
+/// The data of a progress line over some seconds.
+pub fn progress(options: &RunOptions, at: At, totals: &Totals) -> Progress {
+    let all = totals.all();
+    let latency = moments(&all.response);
+    let rated = options.rate_tps.is_some();
+    let lag = all.lag.as_ref().map(moments).unwrap_or_default();
+    Progress {
+        at,
+        tps: all.committed as f64 / totals.seconds().max(1e-9),
+        latency_ms: latency.mean_ms(),
+        stddev_ms: latency.stddev_ms(),
+        failed: all.failed,
+        lag_ms: rated.then(|| lag.mean_ms()),
+        skipped: (rated && options.latency_limit_us.is_some()).then_some(all.skipped),
+        retried: (options.max_tries != 1).then_some((all.retried, all.retries)),
+    }
+}

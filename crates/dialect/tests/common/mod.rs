@@ -1,0 +1,33 @@
+//! What the tests share.
+
+use std::path::Path;
+
+use prony_dialect::pgbench::Host;
+
+/// An outside world with nothing in it.
+pub struct Nothing;
+
+impl Host for Nothing {
+    fn variable(&self, _name: &str) -> Option<String> {
+        None
+    }
+    fn say(&mut self, _text: &str) {}
+    fn load_script(&mut self, _path: &Path) -> Result<(), String> {
+        Ok(())
+    }
+    fn open_files(&self) -> Option<(u64, u64)> {
+        None
+    }
+    fn raise_open_files(&mut self, _to: u64) -> Result<(), String> {
+        Ok(())
+    }
+    fn time_seed(&self) -> u64 {
+        0
+    }
+    fn strong_seed(&self) -> Option<u64> {
+        None
+    }
+    fn user_name(&self) -> Result<String, String> {
+        Ok("postgres".to_owned())
+    }
+}
