@@ -55,13 +55,26 @@ pub fn prepare(call: &Call, options: &RunOptions, target: &mut Target) -> Result
         }
     }
     let reached = Reached::of(&control);
-    // A server that does not answer this (another product behind a pooler) can still be measured.
-    let facts = prony_server::observe(&mut control).unwrap_or_default();
+    drop(control);
+    let facts = observe(target).unwrap_or_default();
     Ok(Ready {
         tables,
         facts,
         reached,
     })
+}
+
+/// What the server says of itself, on a connection of Prony's own: those in pgbench's name run what
+/// pgbench runs, and nothing else. A server that does not answer can still be measured.
+fn observe(target: &Target) -> Option<Facts> {
+    let mut target = target.clone();
+    target
+        .parameters
+        .retain(|(name, _)| name != "application_name");
+    let name = ("application_name".to_owned(), "prony".to_owned());
+    target.parameters.push(name);
+    let mut control = Control::connect(&target).ok()?;
+    prony_server::observe(&mut control).ok()
 }
 
 fn look(
