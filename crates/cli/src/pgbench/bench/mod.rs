@@ -112,7 +112,7 @@ pub fn run(
         ));
         if aborted || driven.interrupted {
             let text = "Run was aborted; the above results are incomplete.";
-            call.tell(&voice.error(text));
+            call.tell(&voice.fatal(text));
             status = signals.asked().map_or(ABORTED, |(exit, _)| exit as u8);
         }
     }
