@@ -16,7 +16,7 @@ PRONY := target/release/prony
 VERSUS = $(if $(PAIRS),--pairs $(PAIRS)) $(if $(RUN_SECONDS),--seconds $(RUN_SECONDS)) \
 	$(if $(SCALE),--scale $(SCALE)) $(if $(RAW),--raw $(RAW))
 
-.PHONY: help build demo test lint versus versus-load
+.PHONY: help build demo test lint versus versus-load versus-pgbench test-pgbench
 
 help: ## This list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s@ 2>/dev/null \
@@ -35,16 +35,25 @@ test: ## All tests; as root on Debian or Ubuntu installs what they need
 	@for script in scripts/tests/*.sh; do echo "== $$script"; "$$script"; done
 	cargo test --workspace --no-fail-fast
 
+test-pgbench: ## Of `make test`, what compares Prony called as pgbench with pgbench; all of it (PARTS="tap rows" for some)
+	@scripts/setup build
+	@scripts/setup test
+	PGBENCH_EVERY=$(or $(EVERY),1) scripts/tests/pgbench.sh $(PARTS)
+
 lint: ## Formatting, clippy with warnings as errors, scripts
 	@scripts/setup build
 	@scripts/setup lint
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	@for script in scripts/setup .ci/run scripts/tests/*.sh; do bash -n "$$script"; done
+	@for script in scripts/setup scripts/tap-pgbench .ci/run scripts/tests/*.sh; do bash -n "$$script"; done
 
 versus: build ## Prony and pgbench in turn: ratios of CPU and TPS, as a table (about 20 minutes)
 	@scripts/setup versus
 	scripts/versus $(if $(CASES),--cases $(CASES)) $(VERSUS)
+
+versus-pgbench: build ## The same for Prony called as pgbench, by identical command lines (about 40 minutes)
+	@scripts/setup versus
+	scripts/versus --cases $(or $(CASES),pgbench) $(VERSUS)
 
 versus-load: build ## The same for loading alone
 	@scripts/setup versus

@@ -23,6 +23,28 @@ class Case:
 
 
 @dataclasses.dataclass(frozen=True)
+class Dialect:
+    """One comparison of identical pgbench command lines: one client thread."""
+
+    id: str
+    title: str
+    # What chooses the script, and the query mode.
+    options: tuple
+    clients: int
+    network: str
+    most_cpu: Optional[float] = 1.0
+    least_tps: Optional[float] = 1.0
+    # Where not None: no pgbench is measured, but Prony with these options instead.
+    beside: Optional[tuple] = None
+    cpus: Optional[frozenset] = None
+
+    @property
+    def workload(self):
+        """The kind of state that a run needs and changes."""
+        return "select-only" if "-S" in self.options or self.beside else "tpcb"
+
+
+@dataclasses.dataclass(frozen=True)
 class Load:
     """One comparison of loading."""
 
@@ -52,25 +74,77 @@ LOADS = [
     Load("load-jobs2", "load, --jobs 2", 2, 1.1, 0.5),
 ]
 
+def dialect_cases():
+    """Prony called as pgbench: both modes, both scripts, few and many clients, both networks."""
+    networks = {"unix": "unix socket", "tcp": "TCP"}
+    scripts = {"select": ("-S",), "tpcb": ("-b", "tpcb-like")}
+    for script, options in scripts.items():
+        for mode in ("simple", "prepared"):
+            for network, where in networks.items():
+                for clients in (1, 8, 64, 256):
+                    yield Dialect(
+                        f"pgbench-{script}-{mode}-{network}{clients}",
+                        f"called as pgbench: {' '.join(options)}, {mode}, {where}, {clients} client{'s' * (clients > 1)}",
+                        (*options, "-M", mode),
+                        clients,
+                        network,
+                    )
+
+
+def file_cases():
+    """The script of -S from a file beside -S, both by Prony: what reading a script costs."""
+    for mode in ("simple", "prepared"):
+        for clients in (1, 64):
+            yield Dialect(
+                f"pgbench-file-{mode}-unix{clients}",
+                f"-f select-only.sql beside -S, {mode}, unix socket, {clients} client{'s' * (clients > 1)}",
+                # -S counts the branches; a file is told.
+                ("-f", SELECT_ONLY, "-D", "scale={scale}", "-M", mode),
+                clients,
+                "unix",
+                1.05,
+                None,
+                ("-S", "-M", mode),
+            )
+
+
+# The file's name; each tool has it in a folder of its own.
+SELECT_ONLY = "select-only.sql"
+SELECT_ONLY_TEXT = """\
+\\set aid random(1, 100000 * :scale)
+SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
+"""
+
+DIALECT = list(dialect_cases())
+FILES = list(file_cases())
+
 MEMORY = "memory"
 MEMORY_MOST_BYTES = 150_000_000
 
 GROUPS = {
     "runs": [case.id for case in RUNS],
     "loads": [case.id for case in LOADS],
+    "pgbench": [case.id for case in [*DIALECT, *FILES]],
+    "pgbench-select": [case.id for case in DIALECT if case.id.startswith("pgbench-select")],
+    "pgbench-tpcb": [case.id for case in DIALECT if case.id.startswith("pgbench-tpcb")],
+    "pgbench-file": [case.id for case in FILES],
 }
 
 ALL = [*GROUPS["loads"], *GROUPS["runs"], MEMORY]
 
 
 def choose(text):
-    """The identifiers that a comma-separated list names; `all`, `runs` and `loads` stand for many."""
+    """The identifiers that a comma-separated list names; `all` and the groups' names stand for many.
+
+    `all` is what native plans are measured by; the pgbench dialect is a group of its own, `pgbench`.
+    """
     chosen = []
+    known = {*ALL, *GROUPS["pgbench"]}
     for word in filter(None, (word.strip() for word in text.split(","))):
         names = ALL if word == "all" else GROUPS.get(word, [word])
         for name in names:
-            if name not in ALL:
-                raise ValueError(f"no case {name!r}; there are: all, runs, loads, {', '.join(ALL)}")
+            if name not in known:
+                raise ValueError(f"no case {name!r}; there are: all, {', '.join([*GROUPS, *ALL, *GROUPS['pgbench']])}")
             if name not in chosen:
                 chosen.append(name)
     return chosen

@@ -90,6 +90,20 @@ RUN_HEAD = [
 ]
 
 
+# The same for two ways to call Prony.
+FILE_HEAD = [
+    "case",
+    "client CPU per transaction, -f / -S",
+    "wanted",
+    "",
+    "TPS, -f / -S",
+    "wanted",
+    "",
+    "CPU, µs per transaction (medians)",
+    "TPS (medians)",
+]
+
+
 def load_row(case, prony, pgbench):
     """One line of the table of loads: how many times as fast, and the client's CPU."""
     speed = ratio([m.wall_s for m in pgbench], [m.wall_s for m in prony])

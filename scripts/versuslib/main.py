@@ -30,7 +30,7 @@ def arguments(argv):
     parser.add_argument("--pairs", type=int, default=int(env("PAIRS", 5)), help="pairs of runs for each case (PAIRS, 5)")
     parser.add_argument("--seconds", type=int, default=int(env("RUN_SECONDS", 5)), help="length of each run, s (RUN_SECONDS, 5)")
     parser.add_argument("--scale", type=int, default=int(env("SCALE", 50)), help="scale of the tables (SCALE, 50)")
-    parser.add_argument("--cases", default=env("CASES", "all"), help=f"all, runs, loads, or some of: {', '.join(cases.ALL)} (CASES)")
+    parser.add_argument("--cases", default=env("CASES", "all"), help=f"all (native plans), {', '.join(cases.GROUPS)}, or some of: {', '.join([*cases.ALL, *cases.GROUPS['pgbench']])} (CASES)")
     parser.add_argument("--memory-clients", type=int, default=int(env("MEMORY_CLIENTS", 500)), help="clients of the smaller memory run (MEMORY_CLIENTS, 500)")
     parser.add_argument("--prony", default=env("PRONY", str(ROOT / "target/release/prony")), help="the prony binary (PRONY)")
     parser.add_argument("--no-fsync", action="store_true", default=bool(env("NO_FSYNC")), help="fsync=off on the server; the report says so (NO_FSYNC)")
@@ -65,6 +65,7 @@ def in_turn(tools, pairs, measure):
 
 def row_of(case, make_row, tools, asked, measure, raw):
     """One case's row. A case that cannot be measured must not cost the others their figures."""
+    first, second = (tool.name for tool in tools)
     try:
         found = in_turn(tools, asked.pairs, measure)
     except Trouble as problem:
@@ -72,7 +73,7 @@ def row_of(case, make_row, tools, asked, measure, raw):
         raw[case.id] = {"failed": str(problem)}
         return [case.title, "could not be measured"] + [""] * 7
     raw[case.id] = found
-    return make_row(case, found["prony"], found["pgbench"])
+    return make_row(case, found[first], found[second])
 
 
 def compare_loads(chosen, tools, server, asked, raw):
@@ -102,12 +103,7 @@ def compare_runs(chosen, tools, server, asked, raw):
         say(f"{case.id}: {asked.pairs} pairs of {asked.seconds} s")
 
         def measure(tool):
-            if case.workload == "tpcb":
-                # The same state for both: history and dead rows grow with every run.
-                server.sql(
-                    "truncate pgbench_history; vacuum pgbench_branches, pgbench_tellers; checkpoint",
-                    DATABASE,
-                )
+            same_state(case, server)
             pin = server.on_cpu(min(case.cpus)) if case.cpus else contextlib.nullcontext()
             with pin:
                 result = tool.run(case, asked.seconds, DATABASE)
@@ -116,6 +112,45 @@ def compare_runs(chosen, tools, server, asked, raw):
 
         rows.append(row_of(case, figures.run_row, tools, asked, measure, raw))
     return rows
+
+
+def same_state(case, server):
+    """The state that each run of a case finds: history and dead rows grow with every run."""
+    if case.workload == "tpcb":
+        server.sql("truncate pgbench_history; vacuum pgbench_branches, pgbench_tellers; checkpoint", DATABASE)
+
+
+class Way:
+    """One way to call a tool by pgbench's command line."""
+
+    def __init__(self, name, tool, options):
+        self.name = name
+        self.tool = tool
+        self.options = options
+
+
+def compare_dialect(chosen, tools, server, asked, raw):
+    """Rows of the tables of the pgbench dialect: Prony by pgbench, and -f by -S."""
+    tables = []
+    for known in (cases.DIALECT, cases.FILES):
+        rows = []
+        for case in (case for case in known if case.id in chosen):
+            say(f"{case.id}: {asked.pairs} pairs of {asked.seconds} s")
+
+            def measure(way):
+                same_state(case, server)
+                options = [word.format(scale=asked.scale) for word in way.options]
+                result = way.tool.dialect(case, options, asked.seconds, DATABASE)
+                say(f"  {way.name:8} {result.tps:9,.0f} TPS, {result.cpu_us_per_transaction:6.2f} µs CPU")
+                return result
+
+            if case.beside:
+                ways = [Way("file", tools[0], case.options), Way("builtin", tools[0], case.beside)]
+            else:
+                ways = [Way(tool.name, tool, case.options) for tool in tools]
+            rows.append(row_of(case, figures.run_row, ways, asked, measure, raw))
+        tables.append(rows)
+    return tables
 
 
 def compare_memory(tools, asked, raw):
@@ -161,7 +196,7 @@ def environment(server, asked):
         f"- kernel {platform.release()}, {len(os.sched_getaffinity(0))} CPUs ({model}), load average before: {os.getloadavg()[0]:.1f}",
         f"- {first_line([server.bin_dir / 'postgres', '--version'])}; {first_line([server.bin_dir / 'pgbench', '--version'])}; {first_line([asked.prony, '--version'])}",
         f"- {shown}",
-        f"- scale {asked.scale}; {asked.pairs} interleaved pairs a case, the order changing from pair to pair; runs of {asked.seconds} s; one client thread, prepared statements",
+        f"- scale {asked.scale}; {asked.pairs} interleaved pairs a case, the order changing from pair to pair; runs of {asked.seconds} s; one client thread; prepared statements unless the case says otherwise",
         "- ratios: median of the pairs (smallest–largest); CPU: user and system time of the whole client process, start and connecting included, for both tools",
     ]
 
@@ -172,6 +207,8 @@ def report(asked, server, rows):
     heads = {
         "runs": figures.RUN_HEAD,
         "loads": figures.LOAD_HEAD,
+        "pgbench": figures.RUN_HEAD,
+        "pgbench-file": figures.FILE_HEAD,
         "memory": [
             "tool",
             f"peak at {asked.memory_clients} clients, MB",
@@ -224,6 +261,7 @@ def measure_all(asked, bin_dir):
             server.sql("checkpoint")
             warm(server)
         rows["runs"] = compare_runs(asked.cases, tools, server, asked, raw)
+        rows["pgbench"], rows["pgbench-file"] = compare_dialect(asked.cases, tools, server, asked, raw)
         rows["memory"] = compare_memory(tools, asked, raw) if cases.MEMORY in asked.cases else []
         text = report(asked, server, rows)
     print(text)

@@ -20,6 +20,10 @@ FAKE = """\
 #!{python}
 import json, os, re, subprocess, sys
 words = sys.argv[1:]
+if os.path.basename(sys.argv[0]) == "pgbench":
+    assert os.environ["PRONY_PGBENCH_COMPAT"] == "15"
+    assert subprocess.call(["test", "-e", "select-only.sql"]) == 0
+    os.execv("{pgbench}", ["pgbench", *words])
 if words == ["--version"]:
     print("prony 0.0.0 (made up)"); sys.exit()
 given = dict(zip(words[2::2], words[3::2]))
@@ -128,6 +132,8 @@ def order():
     assert "".join(seen) == "abbaab" and found == {"a": [1, 4, 5], "b": [2, 3, 6]}, (seen, found)
     assert cases.choose("loads,unix64,load") == ["load", "load-jobs2", "unix64"]
     assert raises(ValueError, lambda: cases.choose("nonsense"))
+    assert len(cases.choose("pgbench")) == len(set(cases.choose("pgbench"))) == 36
+    assert not set(cases.choose("all")) & set(cases.choose("pgbench"))
 
 
 def whole_pass(bin_dir, measure_all, arguments):
@@ -139,7 +145,8 @@ def whole_pass(bin_dir, measure_all, arguments):
         raw = pathlib.Path(folder) / "raw.json"
         small = ["--pairs", "2", "--seconds", "2", "--scale", "1", "--memory-clients", "3"]
         small += ["--shared-buffers", "32MB"]
-        chosen = ["--cases", "load,unix8,tcp64,one-cpu,tpcb64,memory", "--raw", str(raw)]
+        dialect = ["pgbench-select-simple-tcp8", "pgbench-tpcb-prepared-unix1", "pgbench-file-simple-unix1"]
+        chosen = ["--cases", ",".join(["load,unix8,tcp64,one-cpu,tpcb64,memory", *dialect]), "--raw", str(raw)]
         # Few clients: on a loaded machine 64 may not even be connected within the run.
         cases.RUNS[:] = [dataclasses.replace(c, clients=min(c.clients, 3)) for c in cases.RUNS]
         asked = arguments([*small, *chosen, "--prony", str(fake)])
@@ -154,6 +161,11 @@ def whole_pass(bin_dir, measure_all, arguments):
             assert all(m["transactions"] > 0 and m["cpu_s"] > 0 for m in found[case][tool]), case
         title = next(c.title for c in cases.RUNS if c.id == case)
         assert f"| {title} |" in text, text
+    for case, names in zip(dialect, (("prony", "pgbench"), ("prony", "pgbench"), ("file", "builtin"))):
+        assert [len(found[case][name]) for name in names] == [2, 2], found[case]
+        assert all(m["transactions"] > 0 and m["cpu_s"] > 0 for name in names for m in found[case][name]), case
+        assert f"| {next(c.title for c in [*cases.DIALECT, *cases.FILES] if c.id == case)} |" in text, text
+    assert "-f / -S" in text, text
     assert "made up" in text and "fsync on" in text and "| load, --jobs 1 |" in text, text
     assert all(peak > 1_000_000 for peak in found["memory pgbench"]), found
     assert not directory.exists(), directory

@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 
+from .cases import SELECT_ONLY, SELECT_ONLY_TEXT
 from .server import Trouble, end_with_parent
 
 
@@ -32,8 +33,8 @@ class Measurement:
         return 1e6 * self.cpu_s / self.transactions
 
 
-def execute(command, env, cpus=None, watch_memory=False):
-    """Runs a client to its end; returns its Measurement so far and its standard output."""
+def execute(command, env, cpus=None, watch_memory=False, folder=None):
+    """Runs a client to its end, in a folder if one is named; returns its Measurement so far and its standard output."""
     died = end_with_parent(9)
 
     def in_child():
@@ -47,7 +48,7 @@ def execute(command, env, cpus=None, watch_memory=False):
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         start = time.monotonic()
         child = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=env, preexec_fn=in_child
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=env, preexec_fn=in_child, cwd=folder
         )
         peak = Peak(child.pid) if watch_memory else None
         try:
@@ -135,6 +136,18 @@ def read_prony(said):
     return kind["committed"] + warm, kind["tps"]
 
 
+def run_dialect(program, server, env, case, options, seconds, database, folder=None):
+    """Runs a program by pgbench's command line; the line is the same for every program."""
+    command = [program, "-h", server.host(case.network), "-p", server.port, "-U", "postgres"]
+    command += ["-n", *options, "-c", case.clients, "-j", 1, "-T", seconds, database]
+    result, said = execute(command, env, case.cpus, folder=folder)
+    result.transactions, result.tps = read_pgbench(said)
+    failed = re.search(r"number of failed transactions: (\d+)", said)
+    if failed and failed.group(1) != "0":
+        raise Trouble(f"{failed.group(1)} transactions failed:\n{said}")
+    return result
+
+
 class Pgbench:
     """The system's pgbench."""
 
@@ -143,6 +156,10 @@ class Pgbench:
     def __init__(self, server):
         self.server = server
         self.program = server.bin_dir / "pgbench"
+
+    def dialect(self, case, options, seconds, database):
+        """Drives the load of a pgbench command line."""
+        return run_dialect(self.program, self.server, self.server.environment(), case, options, seconds, database)
 
     def _at(self, network):
         return ["-h", self.server.host(network), "-p", self.server.port, "-U", "postgres"]
@@ -173,6 +190,17 @@ class Prony:
         self.server = server
         self.program = program
         self.home = home
+        # By this name it is pgbench.
+        self.link = os.path.join(home, "pgbench")
+        os.symlink(program, self.link)
+        with open(os.path.join(home, SELECT_ONLY), "w") as file:
+            file.write(SELECT_ONLY_TEXT)
+
+    def dialect(self, case, options, seconds, database):
+        """Drives the load of a pgbench command line, called as pgbench."""
+        # The report's lines are those of version 15, whatever pgbench is installed.
+        env = {**self._env(), "PRONY_PGBENCH_COMPAT": "15"}
+        return run_dialect(self.link, self.server, env, case, options, seconds, database, self.home)
 
     def _env(self):
         env = self.server.environment()

@@ -1,0 +1,115 @@
+"""The differences of two runs: their texts, their statements, or their rows.
+
+In: a server, two tools, a case. Out: lines that tell what differs, none if nothing does. Must never:
+let one case's state reach another: each worker has a database, and each run a folder of its own.
+"""
+import difflib
+import queue
+import subprocess
+
+from versuslib.server import Trouble
+
+from . import cases, corpus, shape, statements
+
+# Of each part's difference: another seed changes every line.
+SHOWN_LINES = 24
+
+
+def shapes(found):
+    """What is compared of a run's texts: a text for each part."""
+    folder = found["folder"]
+    parts = {"exit status": str(found["status"])}
+    for name in ("stdout", "stderr"):
+        parts[name] = shape.text_shape(found[name], folder)
+    for name, text in found["logs"].items():
+        key = "log " + shape.line_shape(name)
+        # Several threads' files have the same shape of a name.
+        parts[key] = "\n".join(sorted({*parts.get(key, "").split("\n"), *shape.log_shape(text).split("\n")} - {""}))
+    return parts
+
+
+def differences(case, expected, found):
+    """Lines that tell what differs, none if nothing does."""
+    lines = []
+    for part in dict.fromkeys([*expected, *found]):
+        a, b = expected.get(part), found.get(part)
+        if a == b:
+            continue
+        lines.append(f"  {part}:")
+        if a is None or b is None:
+            lines.append(f"    only {'the other' if a is None else 'pgbench'} has it")
+            continue
+        diff = list(difflib.unified_diff(a.split("\n"), b.split("\n"), "pgbench", "prony", lineterm="", n=1))
+        lines += ["    " + line for line in diff[:SHOWN_LINES]]
+        if len(diff) > SHOWN_LINES:
+            lines.append(f"    ({len(diff) - SHOWN_LINES} more lines)")
+    return [f"pgbench {case.id}"] + lines if lines else []
+
+
+class Golden:
+    """A server with a database for each worker."""
+
+    def __init__(self, server, workers):
+        self.server = server
+        self.environment = {**server.environment(), "PGHOST": server.host("unix"), "PGPORT": str(server.port)}
+        self.environment.update(PGUSER="postgres", LC_ALL="C")
+        self.databases = queue.SimpleQueue()
+        server.sql("create database golden_template")
+        server.sql(cases.SETUP + corpus.SETUP, "golden_template")
+        subprocess.run(
+            [server.bin_dir / "pgbench", "-i", "-q", "golden_template"],
+            env=self.environment, capture_output=True, check=True,
+        )
+        for number in range(workers):
+            server.sql(f"create database golden_{number} template golden_template")
+            server.sql(f"create database fresh_{number}")
+            self.databases.put(number)
+
+    def texts(self, case, tool):
+        """One run in a database that no other run has: what it prints."""
+        number = self.databases.get()
+        try:
+            database = f"golden_{number}"
+            if case.fresh:
+                database = f"fresh_{number}"
+                self.server.sql(f"drop database {database}")
+                self.server.sql(f"create database {database}")
+            else:
+                self.server.sql(cases.RESET, database)
+            return tool.run(case, self.environment, database)
+        finally:
+            self.databases.put(number)
+
+    def statements(self, case, tool):
+        """The parts of what the server sees of a run."""
+        number = self.databases.get()
+        try:
+            database = f"golden_{number}"
+            # Its session must have ended before the log is read from here on.
+            quiet = statements.Log(self.server.log, database)
+            self.server.sql(corpus.RESET, database)
+            quiet.entries()
+            log = statements.Log(self.server.log, database)
+            found = tool.run(case, self.environment, database, corpus.SCRIPTS)
+            return {"exit status": str(found["status"]), **statements.Seen(log.entries()).parts()}
+        finally:
+            self.databases.put(number)
+
+    def rows(self, rows, tool):
+        """The parts of what a run leaves behind."""
+        number = self.databases.get()
+        try:
+            database = f"golden_{number}"
+            self.server.sql(corpus.RESET, database)
+            found = tool.run(rows.case, self.environment, database, corpus.SCRIPTS)
+            if found["status"] != 0 and tool.is_model:
+                raise Trouble(f"pgbench {rows.id} failed, so there is nothing to compare: {found['stderr'][-500:]}")
+            parts = {"exit status": str(found["status"])}
+            for name, query in rows.queries.items():
+                parts[name] = self.server.sql(query, database)
+            if rows.log_columns:
+                lines = [line.split() for text in found["logs"].values() for line in text.splitlines()]
+                parts["log"] = "\n".join(" ".join(words[n] for n in rows.log_columns) for words in lines)
+            return parts
+        finally:
+            self.databases.put(number)

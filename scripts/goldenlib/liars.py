@@ -1,0 +1,78 @@
+"""Tools that are almost pgbench: each comparison must find out each of its liars.
+
+In: a server. Out: the names of those that were not found out. Must never: take a difference of another
+kind for the one that was made.
+"""
+import shlex
+
+from . import cases, corpus
+from .compare import differences, shapes
+from .tool import Tool
+
+LOGS = 'for log in pgbench_log.*; do [ -e "$log" ] && sed -i "s/ /  /" "$log"; done\n'
+LINE = "-t 3 -N"
+
+# Kind, what it does wrong, its command line, the part that tells, and the shell script of the lie. In
+# it, `real` is pgbench and `sql` runs a statement in its database.
+LIARS = [
+    ("texts", "a blank of the report", "-n -S -t 3", "stdout", "set -o pipefail\nreal \"$@\" | sed 's/^tps = /tps= /'\n"),
+    ("texts", "a blank of the log", "-n -S -t 3 -l", "log ", 'real "$@"\nstatus=$?\n' + LOGS + "exit $status\n"),
+    ("texts", "the status", "-n -S -t 3", "exit status", 'real "$@"\nexit 3\n'),
+    ("statements", "another protocol", LINE, "statements of clients", 'real "${@/prepared/extended}"\n'),
+    ("statements", "another random number", LINE, "statements of clients", 'real "${@/--random-seed=7/--random-seed=8}"\n'),
+    ("statements", "no vacuum", LINE, "statements of the set-up", 'real "$@" -n\n'),
+    ("statements", "another order of vacuum", LINE, "statements of the set-up", 'sql pgbench "vacuum pgbench_tellers" && real "$@"\n'),
+    ("statements", "a session more", LINE, "sessions of clients", 'real "$@" && sql pgbench "select 5" \n'),
+    ("statements", "a change by another session", LINE, "other sessions", 'sql prony "update golden_pair set v = v" && real "$@"\n'),
+    ("statements", "a look at a table of the load", LINE, "other sessions", 'sql prony "select * from pgbench_history" && real "$@"\n'),
+    ("rows", "another seed", "-n -t 30 -b tpcb-like", "rows of pgbench_history", 'real "${@/--random-seed=7/--random-seed=8}"\n'),
+    ("rows", "a row twice", "-n -t 30 -b tpcb-like", "rows of pgbench_history", 'real "$@" && sql prony "insert into pgbench_history select * from pgbench_history limit 1"\n'),
+    ("rows", "another default seed", "-n -t 5 -f values.sql", "values of each client", 'real "$@" -D default_seed=5\n'),
+]
+
+# What is allowed: Prony looks at the server's settings.
+HONEST = ("statements", "a look at settings", LINE, 'sql prony "select name, setting from pg_settings" && real "$@"\n')
+
+
+def tool(place, number, program, script):
+    """A liar's Tool."""
+    path = place / f"liar_{number}.sh"
+    psql = shlex.quote(str(program.parent / "psql"))
+    path.write_text(
+        f'#!/bin/bash\nreal() {{ {shlex.quote(str(program))} "$@"; }}\n'
+        f'sql() {{ PGAPPNAME=$1 {psql} -qXAtc "$2" >/dev/null; }}\n{script}'
+    )
+    path.chmod(0o755)
+    return Tool(place / f"liar_{number}", [str(path)], {})
+
+
+def parts(kind, text, golden, one):
+    """What is compared of a run."""
+    if kind == "texts":
+        return shapes(golden.texts(cases.Case(tuple(text.split())), one))
+    case = corpus.line(text, "prepared")
+    if kind == "statements":
+        return golden.statements(case, one)
+    queries = corpus.VALUES if "values" in text else corpus.HISTORY
+    return golden.rows(corpus.Rows(case, queries), one)
+
+
+def missed(kinds, golden, place, program, pgbench):
+    """The lies that were not found out, and the honest tool if it was taken for a liar."""
+    found = []
+    for number, (kind, name, text, part, script) in enumerate(LIARS):
+        if kind not in kinds:
+            continue
+        lines = differences(
+            cases.Case((text,)),
+            parts(kind, text, golden, pgbench),
+            parts(kind, text, golden, tool(place, number, program, script)),
+        )
+        if not any(line.startswith("  ") and line.strip().startswith(part) or part in line for line in lines[1:]):
+            found.append(f"{kind}: {name}")
+    kind, name, text, script = HONEST
+    if kind in kinds:
+        other = tool(place, len(LIARS), program, script)
+        if parts(kind, text, golden, pgbench) != parts(kind, text, golden, other):
+            found.append(f"{kind}: {name} is allowed")
+    return found

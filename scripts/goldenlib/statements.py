@@ -1,0 +1,167 @@
+"""What the server sees: the statements of a pgbench and of another, from the server's log.
+
+In: a server that logs with SETTINGS. Out: every difference. Must never: take a session for one of
+clients by what it runs.
+
+The server logs each Parse, Bind and Execute message with statement and parameters, in the order in
+which it handles them. What is compared:
+ 1. Sessions whose application_name is pgbench, those of the set-up apart. Each is the list of what it
+    ran, errors included; sessions are sorted by that, as clients are alike. Sessions that ran nothing
+    are left out. One statement more, less, other, or elsewhere in a session is a difference.
+ 2. The statements of the set-up (count of branches, partitions, vacuum, truncate), from whichever
+    session: the same ones in the same order, all of them before the first statement of a client. What
+    else a session of the set-up runs falls under 3.
+ 3. Any other session, and the rest of a session of the set-up: may be there, as Prony looks at the
+    server it measures; but may only read, and none of the tables of the load. pgbench has none.
+The exit status is compared too.
+"""
+import re
+import time
+
+SETTINGS = {
+    "log_statement": "all",
+    # Parse and Bind are logged by this alone.
+    "log_min_duration_statement": "0",
+    "log_line_prefix": "<%c|%a|%d> ",
+    "log_connections": "on",
+    "log_disconnections": "on",
+    "log_min_messages": "warning",
+}
+CLIENT = "pgbench"
+WAIT_SECONDS = 60
+
+ENTRY = re.compile(r"<([0-9a-f]+\.[0-9a-f]+)\|([^|>]*)\|([^>]*)> (.*)", re.S)
+BEGIN = "LOG:  connection authorized:"
+END = "LOG:  disconnection:"
+
+# A client that gives up leaves before it has read everything; whether the server notices is chance.
+NOISE = re.compile(
+    r"LOG:  (connection |disconnection|could not (send|receive) data (to|from) client)|FATAL:  connection to client lost"
+)
+SETUP_STATEMENTS = re.compile(
+    r"LOG:  statement: (select count\(\*\) from pgbench_branches|.*\bpartstrat\b.*"
+    r"|vacuum pgbench_\w+|vacuum analyze pgbench_\w+|truncate pgbench_history)\s*$",
+    re.S,
+)
+READS = re.compile(r"LOG:  (?:statement|execute [^:]*): *(select|show|set|with|begin|start transaction|commit|rollback)\b", re.I)
+DISTURBS = re.compile(
+    r"\b(insert|update|delete|truncate|vacuum|analyze|checkpoint|copy|nextval|setval|lock|create|drop|alter)\b"
+    r"|_reset\(|pg_terminate_backend|pg_cancel_backend|\b(from|join)\s+(\w+\.)?(pgbench|golden)_",
+    re.I,
+)
+
+
+class Log:
+    """The server's log of one run in one database."""
+
+    def __init__(self, path, database):
+        self.path = path
+        self.database = database
+        self.offset = path.stat().st_size
+
+    def entries(self):
+        """(session, application, message) of the run, when all its sessions have ended."""
+        give_up = time.monotonic() + WAIT_SECONDS
+        while True:
+            found = list(self._read())
+            begun = {session for session, _, message in found if message.startswith(BEGIN)}
+            ended = {session for session, _, message in found if message.startswith(END)}
+            if begun <= ended:
+                return found
+            if time.monotonic() > give_up:
+                return found + [("none", CLIENT, f"(sessions that did not end: {len(begun - ended)})")]
+            time.sleep(0.02)
+
+    def _read(self):
+        with open(self.path, "rb") as file:
+            file.seek(self.offset)
+            text = file.read().decode("utf-8", "replace")
+        # A message's further lines begin with a tabulator.
+        for part in re.split(r"\n(?!\t)", text):
+            found = ENTRY.fullmatch(part)
+            if found and found.group(3) == self.database:
+                yield found.group(1), found.group(2), found.group(4).replace("\n\t", "\n").rstrip("\n")
+
+
+def message_shape(message):
+    """A message without times and processes; None where nothing is left of it."""
+    if NOISE.match(message):
+        return None
+    message = re.sub(r"^LOG:  duration: [\d.]+ ms(  )?", "LOG:  ", message)
+    message = re.sub(r"\b([Pp]rocess|PID) \d+", r"\1 N", message)
+    return None if message == "LOG:  " else message
+
+
+class Seen:
+    """What the server saw of a run."""
+
+    def __init__(self, entries):
+        sessions, self.setup, self.complaints = {}, [], []
+        self.first_client = None
+        for session, application, message in entries:
+            shape = message_shape(message)
+            if shape is not None:
+                sessions.setdefault(session, []).append((application, shape))
+        setup_sessions = {
+            session for session, found in sessions.items() if any(SETUP_STATEMENTS.match(shape) for _, shape in found)
+        }
+        self._order(entries, setup_sessions)
+        self.clients = sorted(
+            [shape for _, shape in found]
+            for session, found in sessions.items()
+            if session not in setup_sessions and found[0][0] == CLIENT
+        )
+        for session, found in sessions.items():
+            if session in setup_sessions or found[0][0] != CLIENT:
+                self._judge(found)
+
+    def _order(self, entries, setup_sessions):
+        """The set-up's statements, with the place of the first statement of a client among them."""
+        client_began = False
+        for session, application, message in entries:
+            shape = message_shape(message)
+            if shape is None:
+                continue
+            if session in setup_sessions and SETUP_STATEMENTS.match(shape):
+                self.setup.append(shape + ("  (after a client's first statement)" if client_began else ""))
+            elif application == CLIENT and session not in setup_sessions:
+                client_began = True
+
+    def _judge(self, found):
+        """Notes what a session that is not a client's may not run."""
+        for application, shape in found:
+            if SETUP_STATEMENTS.match(shape) or re.match(r"LOG:  (parse|bind) ", shape):
+                continue
+            if re.match(r"(DETAIL|STATEMENT|HINT|CONTEXT):", shape):
+                continue
+            if not READS.match(shape) or DISTURBS.search(shape):
+                self.complaints.append(f"{application}: {shape}")
+
+    def parts(self):
+        """What is compared: a text for each part."""
+        clients = "\n".join(line for found in self.clients for line in ["-- a session", *found])
+        return {
+            "sessions of clients": f"{len(self.clients)} sessions",
+            "statements of clients": clients,
+            "statements of the set-up": "\n".join(self.setup),
+            "what other sessions may not run": "\n".join(self.complaints),
+        }
+
+
+def test():
+    """The rules find what they are there for."""
+    first = [("1.1", "pgbench", "LOG:  statement: vacuum pgbench_tellers"), ("1.2", "pgbench", "LOG:  statement: select 1")]
+
+    def parts(entries):
+        return Seen(entries).parts()
+
+    plain = parts(first)
+    assert plain["statements of clients"] == "-- a session\nLOG:  statement: select 1", plain
+    assert parts(first[::-1]) != plain
+    assert parts(first + [("1.3", "prony", "LOG:  statement: select name from pg_settings")]) == plain
+    assert parts(first + [("1.3", "pgbench", "LOG:  statement: select name from pg_settings")]) != plain
+    assert parts(first + [("1.3", "prony", "LOG:  statement: select count(*) from pgbench_accounts")]) != plain
+    assert parts(first + [("1.3", "prony", "LOG:  execute x: truncate t")]) != plain
+    assert parts(first + [("1.1", "pgbench", "ERROR:  no such table")]) != plain
+    assert message_shape("LOG:  duration: 0.123 ms") is None
+    assert message_shape("LOG:  duration: 0.123 ms  parse P_0: select 5;") == "LOG:  parse P_0: select 5;"

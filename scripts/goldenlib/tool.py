@@ -1,0 +1,64 @@
+"""A pgbench, the real one or one that is to be like it, and how it is called.
+
+In: a command. Out: what its runs print and leave behind. Must never: call one tool otherwise than the
+other.
+"""
+import pathlib
+import re
+import shlex
+import subprocess
+import tempfile
+
+from versuslib.server import end_with_parent
+
+from . import cases
+
+RUN_SECONDS = 120
+
+
+class Tool:
+    """A pgbench, under that name in a folder of its own, so that both are called alike."""
+
+    def __init__(self, folder, command, env, is_model=False):
+        """`is_model`: whether it is the pgbench that the other one is to be like."""
+        self.is_model = is_model
+        self.folder = folder
+        self.env = env
+        folder.mkdir()
+        self.program = folder / "pgbench"
+        # A program's name stays `.../pgbench`, as it is called. A command of several words, such as
+        # `prony pgbench`, has a name of its own.
+        self.named = len(command) == 1
+        name = '-a "$0" ' if self.named else ""
+        self.program.write_text(f'#!/bin/bash\nexec {name}{shlex.join(command)} "$@"\n')
+        self.program.chmod(0o755)
+
+    def run(self, case, environment, database, scripts=cases.SCRIPTS):
+        """One run beside the files of `scripts`: outputs, status and log files as they are."""
+        with tempfile.TemporaryDirectory(dir=self.folder) as place:
+            for name, script in scripts.items():
+                (pathlib.Path(place) / name).write_text(script)
+            env = {**environment, **self.env, "PGDATABASE": database}
+            try:
+                done = subprocess.run(
+                    [self.program, *case.arguments],
+                    cwd=place,
+                    env=env,
+                    input=case.stdin,
+                    capture_output=True,
+                    text=True,
+                    errors="replace",
+                    timeout=RUN_SECONDS,
+                    preexec_fn=end_with_parent(9),
+                )
+                status, out, err = done.returncode, done.stdout, done.stderr
+            except subprocess.TimeoutExpired:
+                status, out, err = "none: it ran too long", "", ""
+            logs = {}
+            for path in sorted(pathlib.Path(place).iterdir()):
+                if path.name not in scripts:
+                    logs[path.name] = path.read_text(errors="replace")
+        folder = str(self.folder)
+        if not self.named:
+            err = re.sub(r"^pgbench: (?=unrecognized|invalid option|option )", f"{folder}/pgbench: ", err, flags=re.M)
+        return {"status": status, "stdout": out, "stderr": err, "logs": logs, "folder": folder}
