@@ -65,17 +65,20 @@ class Golden:
             server.sql(f"create database fresh_{number}")
             self.databases.put(number)
 
+    def made_ready(self, case, number, reset):
+        """A worker's database for a case: empty, or with all tables."""
+        if not case.fresh:
+            self.server.sql(reset, f"golden_{number}")
+            return f"golden_{number}"
+        self.server.sql(f"drop database fresh_{number}")
+        self.server.sql(f"create database fresh_{number}")
+        return f"fresh_{number}"
+
     def texts(self, case, tool):
         """One run in a database that no other run has: what it prints."""
         number = self.databases.get()
         try:
-            database = f"golden_{number}"
-            if case.fresh:
-                database = f"fresh_{number}"
-                self.server.sql(f"drop database {database}")
-                self.server.sql(f"create database {database}")
-            else:
-                self.server.sql(cases.RESET, database)
+            database = self.made_ready(case, number, cases.RESET)
             return tool.run(case, self.environment, database)
         finally:
             self.databases.put(number)
@@ -99,8 +102,7 @@ class Golden:
         """The parts of what a run leaves behind."""
         number = self.databases.get()
         try:
-            database = f"golden_{number}"
-            self.server.sql(corpus.RESET, database)
+            database = self.made_ready(rows.case, number, corpus.RESET)
             found = tool.run(rows.case, self.environment, database, corpus.SCRIPTS)
             if found["status"] != 0 and tool.is_model:
                 raise Trouble(f"pgbench {rows.id} failed, so there is nothing to compare: {found['stderr'][-500:]}")
