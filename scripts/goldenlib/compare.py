@@ -6,10 +6,11 @@ let one case's state reach another: each worker has a database, and each run a f
 import difflib
 import queue
 import subprocess
+import tempfile
 
 from versuslib.server import Trouble
 
-from . import cases, corpus, shape, statements
+from . import cases, corpus, shape, statements, wire
 
 # Of each part's difference: another seed changes every line.
 SHOWN_LINES = 24
@@ -93,8 +94,11 @@ class Golden:
             self.server.sql(corpus.RESET, database)
             quiet.entries()
             log = statements.Log(self.server.log, database)
-            found = tool.run(case, self.environment, database, corpus.SCRIPTS)
-            return {"exit status": str(found["status"]), **statements.Seen(log.entries()).parts()}
+            with tempfile.TemporaryDirectory(prefix="w", dir="/var/tmp") as folder:
+                with wire.Relay(folder, self.server.port, self.server.host("unix")) as relay:
+                    found = tool.run(case, {**self.environment, "PGHOST": folder}, database, corpus.SCRIPTS)
+            parts = {"exit status": str(found["status"]), **statements.Seen(log.entries()).parts()}
+            return {**parts, **statements.messages(relay.sessions)}
         finally:
             self.databases.put(number)
 
