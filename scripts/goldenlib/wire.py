@@ -72,6 +72,34 @@ def pump(source, sink, seen):
         source.shutdown(socket.SHUT_RD)
 
 
+def shown(kind, body):
+    """A message as a line of text."""
+    if kind == "B":
+        return shown_bind(body)
+    return f"{kind} {body.decode('utf-8', 'backslashreplace')!r}"
+
+
+def shown_bind(body):
+    """A Bind message; text formats look alike whether they are listed or left out, as they mean the same."""
+    portal, statement, rest = body.split(b"\0", 2)
+
+    def take(layout):
+        nonlocal rest
+        size = struct.calcsize(layout)
+        found, rest = struct.unpack(layout, rest[:size]), rest[size:]
+        return found
+
+    def formats():
+        codes = take(f"!{take('!H')[0]}H")
+        return codes if any(codes) else "text"
+
+    given, values = formats(), []
+    for _ in range(take("!H")[0]):
+        length = take("!i")[0]
+        values.append(None if length < 0 else take(f"{length}s")[0])
+    return f"B {portal!r} {statement!r} parameters {given} {values} results {formats()} {rest!r}"
+
+
 class Session:
     """What one client sent."""
 
@@ -93,7 +121,7 @@ class Session:
             message, self.rest = self.rest[:length], self.rest[length:]
             if head:
                 if message[0] != PASSWORD:
-                    self.messages.append(f"{chr(message[0])} {message[5:].decode('utf-8', 'backslashreplace')!r}")
+                    self.messages.append(shown(chr(message[0]), message[5:]))
             elif struct.unpack_from("!H", message, 4)[0] == PROTOCOL_3:
                 words = message[8:].split(b"\0")
                 pairs = zip(words[::2], words[1::2])
@@ -108,4 +136,8 @@ def test():
     whole.take(stream)
     for place in range(len(stream)):
         pieces.take(stream[place : place + 1])
+    listed, left_out = b"p\0s\0\0\0\0\1\0\0\0\x027x\0\1\0\0", b"p\0s\0\0\1\0\0\0\1\0\0\0\x027x\0\0"
+    binary = left_out[:-2] + b"\0\1\0\1"
+    assert shown("B", listed) == shown("B", left_out) == "B b'p' b's' parameters text [b'7x'] results text b''"
+    assert shown("B", binary) != shown("B", listed)
     assert whole.messages == pieces.messages == ["Q 'select 1;\\x00'", "S ''", "X ''"], whole.messages
