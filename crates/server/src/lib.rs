@@ -13,7 +13,7 @@ pub mod target;
 pub use control::{Control, CopyIn};
 pub use error::Error;
 pub use observe::{Facts, observe};
-pub use postgres::{Environment, redact, resolve};
+pub use postgres::{Environment, redact, resolve, resolve_over};
 pub use target::{
     Address, AuthMethod, ChannelBinding, Endpoint, RequireAuth, SessionAttrs, SslMode, Target,
     TcpOptions, Tls,

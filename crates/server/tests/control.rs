@@ -331,6 +331,41 @@ fn statements_rows_and_errors() {
 }
 
 #[test]
+fn parameters_travel_beside_the_statement() {
+    let server = Server::shared();
+    let mut control = Control::connect(&server.unix("postgres")).unwrap();
+    let odd = "it's \\ \"odd\"";
+    let sql = "SELECT $1::text, $2::int + 1, NULL";
+    let rows = control.query_with(sql, &[odd, "41"]).unwrap();
+    let expected = [Some(odd.to_owned()), Some("42".to_owned()), None];
+    assert_eq!(rows, [expected]);
+    assert_eq!(
+        control
+            .query_with("SELECT 1 WHERE false", &[])
+            .unwrap()
+            .len(),
+        0
+    );
+    assert_eq!(
+        control
+            .query_with("SET work_mem = 1024", &[])
+            .unwrap()
+            .len(),
+        0
+    );
+    let error = control.query_with("SELECT $1::int", &["x"]).unwrap_err();
+    assert_eq!(error.sqlstate(), Some("22P02"));
+    for values in [&[][..], &["a", "b"]] {
+        let error = control.query_with("SELECT $1::text", values);
+        assert!(matches!(error, Err(Error::Usage(_))), "{error:?}");
+    }
+    assert_eq!(
+        control.query_value("SELECT 7").unwrap().as_deref(),
+        Some("7")
+    );
+}
+
+#[test]
 fn copy_in_with_and_without_tls() {
     let server = Server::shared();
     for target in [

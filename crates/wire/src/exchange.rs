@@ -4,7 +4,7 @@
 //! for the user. Must never: let a caller see which protocol it is. A second protocol is a second
 //! variant here.
 
-use crate::postgres::codec::{Codec, TERMINATE};
+use crate::postgres::codec::{Codec, END_COPY_AND_TERMINATE, TERMINATE};
 use crate::postgres::error::ServerError;
 use crate::postgres::reply::{Reply, Row, Violation};
 use crate::statement::{QueryMode, Statement, Value};
@@ -118,8 +118,12 @@ impl Exchange {
 
     /// What to say before the connection is closed, so that the server need not wonder.
     pub fn farewell(&self) -> &'static [u8] {
-        let Protocol::Postgres { .. } = &self.protocol;
-        TERMINATE
+        let Protocol::Postgres { reply, .. } = &self.protocol;
+        if reply.wants_copy() {
+            END_COPY_AND_TERMINATE
+        } else {
+            TERMINATE
+        }
     }
 
     /// Makes one request of plain text.

@@ -5,15 +5,16 @@
 
 pub mod copy;
 pub mod error;
+pub mod parts;
 pub mod progress;
 pub mod random;
 pub mod registry;
 pub mod script;
+pub mod stop;
 pub mod tpcb;
 pub mod workload;
 
 mod sql;
-mod stop;
 mod words;
 
 pub use error::Error;

@@ -1,15 +1,25 @@
-//! pgbench.
+//! Prony called as pgbench: `prony pgbench ...`, or by a link whose name begins with `pgbench`.
+//!
+//! In: the arguments. Out: what pgbench of the chosen level does and prints, and its exit status. Must
+//! never: show a password, or print a word that pgbench does not.
+
 mod bench;
 mod call;
 mod connection;
 mod host;
+mod init;
+mod password;
 
-use call::Call;
-use prony_dialect::pgbench::{Invocation, Level, Voice, list_text, read, show_text};
+use crate::secrets;
+use call::{Call, say};
+use host::System;
+use prony_dialect::pgbench::{Connection, Invocation, Level, Refused, Settings, Voice};
+use prony_dialect::pgbench::{list_text, read, show_text};
+use prony_server::Target;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Whether a program name is pgbench's.
+/// Whether a program name is pgbench's, such as that of a link to Prony.
 pub fn is_name(argv0: &str) -> bool {
     argv0
         .rsplit('/')
@@ -17,71 +27,63 @@ pub fn is_name(argv0: &str) -> bool {
         .is_some_and(|name| name.starts_with("pgbench"))
 }
 
+/// Does what the arguments ask of pgbench. `argv0`: the name it is called by.
 pub fn main(argv0: &str, arguments: &[OsString]) -> ExitCode {
-    let setting = std::env::var("PRONY_PGBENCH_COMPAT").ok();
-    let level = match Level::choose(setting.as_deref(), argv0) {
-        Ok(l) => l,
-        Err(e) => {
-            call::say(&format!("pgbench: error: {e}\n"));
-            return ExitCode::from(1);
-        }
-    };
-    let voice = Voice::new(argv0, &level);
-    let mut process = host::Process {
-        scripts: vec![],
-        names: prony_workload::script::Names::new(),
-        level: u32::from(level.major()),
-        voice: voice.clone(),
-    };
-    let invocation = match read(argv0, arguments, &level, &mut process) {
-        Ok(i) => i,
+    match obey(argv0, arguments) {
+        Ok(status) => ExitCode::from(status),
         Err(refused) => {
-            call::say(&refused.stderr);
-            return ExitCode::from(refused.exit_status);
+            say(&secrets::hide(&refused.stderr, arguments));
+            ExitCode::from(refused.exit_status)
         }
+    }
+}
+
+fn obey(argv0: &str, arguments: &[OsString]) -> Result<u8, Refused> {
+    let setting = host::variable("PRONY_PGBENCH_COMPAT");
+    let level = Level::choose(setting.as_deref(), argv0).map_err(|error| {
+        let voice = Voice::new(argv0, &Level::default());
+        refuse(voice.fatal(&error.to_string()))
+    })?;
+    let voice = Voice::new(argv0, &level);
+    let mut host = System::new(&voice, &level);
+    let invocation = read(argv0, arguments, &level, &mut host)?;
+    let files = bench::Files {
+        scripts: host.scripts,
+        names: host.names,
     };
-    let shown = arguments
-        .iter()
-        .map(|a| crate::secrets::without(&a.to_string_lossy()))
-        .collect();
+    let shown = |argument: &OsString| secrets::without(&argument.to_string_lossy());
     let call = Call {
+        shown: arguments.iter().map(shown).collect(),
         level,
         voice,
-        shown,
     };
-    let done = match invocation {
-        Invocation::Help(t) | Invocation::Version(t) => {
-            call.print(&t);
-            Ok(0)
+    match invocation {
+        Invocation::Help(text) | Invocation::Version(text) => call.print(&text),
+        Invocation::ListBuiltins => call.tell(&list_text()),
+        Invocation::ShowScript(builtin) => call.tell(&show_text(builtin)),
+        Invocation::Initialize(options) => {
+            let settings = Settings::read(host::variable)
+                .map_err(|bad| refuse(call.voice.fatal(&bad.to_string())))?;
+            let target = target(&call, &options.connection, "initialization")?;
+            init::initialize(&call, &options, &target, settings.load_jobs)?;
         }
-        Invocation::ListBuiltins => {
-            call.tell(&list_text());
-            Ok(0)
+        Invocation::Run(options) => {
+            let target = target(&call, &options.connection, "setup")?;
+            return bench::run(&call, &options, target, files).map_err(refuse);
         }
-        Invocation::ShowScript(b) => {
-            call.tell(&show_text(b));
-            Ok(0)
-        }
-        Invocation::Initialize(_) => Err("pgbench: error: not yet\n".to_owned()),
-        Invocation::Run(options) => connection::target(&options.connection)
-            .map_err(|t| call.voice.fatal(&t))
-            .and_then(|target| {
-                bench::run(
-                    &call,
-                    &options,
-                    target,
-                    bench::Files {
-                        scripts: process.scripts,
-                        names: process.names,
-                    },
-                )
-            }),
-    };
-    match done {
-        Ok(s) => ExitCode::from(s),
-        Err(t) => {
-            call.tell(&t);
-            ExitCode::from(1)
-        }
+    }
+    Ok(0)
+}
+
+fn target(call: &Call, asked: &Connection, purpose: &str) -> Result<Target, Refused> {
+    connection::target(asked, &call.voice)
+        .map_err(|problem| refuse(connection::refusal(call, &asked.dbname, &problem, purpose)))
+}
+
+/// Text for standard error, with exit status 1.
+fn refuse(stderr: String) -> Refused {
+    Refused {
+        stderr,
+        exit_status: 1,
     }
 }

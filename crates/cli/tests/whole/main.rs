@@ -4,6 +4,7 @@
 //! that its tests share one server and are linked once.
 
 mod common;
+mod initialize;
 mod life;
 mod logins;
 mod manual;

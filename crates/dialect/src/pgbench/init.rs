@@ -7,45 +7,10 @@
 
 use super::level::Level;
 use super::options::{InitOptions, PartitionMethod};
+use prony_workload::tpcb::{TELLERS_PER_BRANCH, Table};
 
 /// Scale from which accounts are numbered by bigint.
 const BIGINT_SCALE: u32 = 20_000;
-
-/// A table of pgbench.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Table {
-    /// pgbench_branches: one row for each unit of scale.
-    Branches,
-    /// pgbench_tellers: 10.
-    Tellers,
-    /// pgbench_accounts: 100,000.
-    Accounts,
-}
-
-impl Table {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Branches => "pgbench_branches",
-            Self::Tellers => "pgbench_tellers",
-            Self::Accounts => "pgbench_accounts",
-        }
-    }
-
-    /// Its rows for each unit of scale.
-    pub fn rows_per_scale(self) -> u64 {
-        match self {
-            Self::Branches => 1,
-            Self::Tellers => 10,
-            Self::Accounts => 100_000,
-        }
-    }
-
-    /// Its rows.
-    pub fn rows(self, scale: u32) -> u64 {
-        self.rows_per_scale() * u64::from(scale)
-    }
-}
 
 /// A piece of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,32 +19,37 @@ pub enum Work {
     Say(String),
     /// Run this; an error ends the program.
     Sql(String),
-    /// Run this COPY and send it all rows of the table, in the form of [`copy_row`].
+    /// Run [`copy_sql`] and send it all rows of the table.
     Copy {
         /// The table.
         table: Table,
-        /// The statement.
-        sql: String,
+        /// Whether its rows are frozen.
+        freeze: Freeze,
     },
 }
 
-/// Level 18 asks this of each table that it copies to; `$1` is the table's name, and `r` an ordinary
-/// table.
+/// Whether a COPY freezes its rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freeze {
+    /// It does not.
+    No,
+    /// It does.
+    Yes,
+    /// If [`RELKIND_SQL`], asked right before the COPY, says that the table is an ordinary one.
+    IfOrdinary,
+}
+
+/// What level 18 asks of each table that it copies to; `$1` is the table's name, and [`ORDINARY`]
+/// the answer for an ordinary table.
 pub const RELKIND_SQL: &str =
     "SELECT relkind FROM pg_catalog.pg_class WHERE oid=$1::pg_catalog.regclass";
 
-/// What a step must know of the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ServerFacts {
-    /// `server_version_num`.
-    pub version_num: u32,
-    /// Whether pgbench_accounts, as it stands when rows are generated, is partitioned. Level 18 looks
-    /// at the table (relkind `p`), the levels before at the options.
-    pub accounts_partitioned: bool,
-}
+/// The relkind of an ordinary table.
+pub const ORDINARY: &str = "r";
 
-/// The work of a step: a letter of `dtgGvpf`. Others, blanks among them, have none.
-pub fn step(level: &Level, options: &InitOptions, step: char, server: ServerFacts) -> Vec<Work> {
+/// The work of a step: a letter of `dtgGvpf`. Others, blanks among them, have none. `server_version` is
+/// the server's `server_version_num`.
+pub fn step(level: &Level, options: &InitOptions, step: char, server_version: u32) -> Vec<Work> {
     match step {
         'd' => {
             let tables = "pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
@@ -89,7 +59,7 @@ pub fn step(level: &Level, options: &InitOptions, step: char, server: ServerFact
             )
         }
         't' => create_tables(level, options),
-        'g' => generate_client_side(level, options, server),
+        'g' => generate_client_side(level, options, server_version),
         'G' => generate_server_side(options.scale),
         'v' => {
             let tables = ["branches", "tellers", "accounts", "history"];
@@ -113,13 +83,10 @@ pub fn step(level: &Level, options: &InitOptions, step: char, server: ServerFact
     }
 }
 
-/// The statements among the work.
-pub fn sql(work: &[Work]) -> Vec<String> {
-    let statement = |piece: &Work| match piece {
-        Work::Say(_) => None,
-        Work::Sql(sql) | Work::Copy { sql, .. } => Some(sql.clone()),
-    };
-    work.iter().filter_map(statement).collect()
+/// The statement that copies to a table.
+pub fn copy_sql(table: Table, freeze: bool) -> String {
+    let with = if freeze { " with (freeze on)" } else { "" };
+    format!("copy {} from stdin{with}", table.name())
 }
 
 fn said(what: &str, statements: impl IntoIterator<Item = String>) -> Vec<Work> {
@@ -228,37 +195,34 @@ fn begin(what: &str) -> Vec<Work> {
 }
 
 /// Up to 16 branches and tellers are inserted row by row; up to 14 nothing is frozen.
-fn generate_client_side(level: &Level, options: &InitOptions, server: ServerFacts) -> Vec<Work> {
+fn generate_client_side(level: &Level, options: &InitOptions, server_version: u32) -> Vec<Work> {
     let mut work = begin("generating data (client-side)");
-    let copy = |table: Table, ordinary: bool| {
-        let freeze = level.at_least(15) && server.version_num >= 140_000 && ordinary;
-        let with = if freeze { " with (freeze on)" } else { "" };
-        Work::Copy {
-            table,
-            sql: format!("copy {} from stdin{with}", table.name()),
-        }
-    };
-    let partitioned = if level.at_least(18) {
-        server.accounts_partitioned
-    } else {
-        options.partitions.is_some()
+    let copy = |table: Table| {
+        let can_freeze = level.at_least(15) && server_version >= 140_000;
+        let partitioned = table == Table::Accounts && options.partitions.is_some();
+        let freeze = match can_freeze {
+            true if level.at_least(18) => Freeze::IfOrdinary,
+            true if !partitioned => Freeze::Yes,
+            _ => Freeze::No,
+        };
+        Work::Copy { table, freeze }
     };
     if level.at_least(17) {
-        work.push(copy(Table::Branches, true));
-        work.push(copy(Table::Tellers, true));
+        work.push(copy(Table::Branches));
+        work.push(copy(Table::Tellers));
     } else {
         for bid in 1..=Table::Branches.rows(options.scale) {
             let sql = format!("insert into pgbench_branches(bid,bbalance) values({bid},0)");
             work.push(Work::Sql(sql));
         }
         for tid in 1..=Table::Tellers.rows(options.scale) {
-            let bid = (tid - 1) / Table::Tellers.rows_per_scale() + 1;
+            let bid = (tid - 1) / TELLERS_PER_BRANCH + 1;
             let sql =
                 format!("insert into pgbench_tellers(tid,bid,tbalance) values ({tid},{bid},0)");
             work.push(Work::Sql(sql));
         }
     }
-    work.push(copy(Table::Accounts, !partitioned));
+    work.push(copy(Table::Accounts));
     work.push(Work::Sql("commit".to_owned()));
     work
 }
@@ -305,19 +269,4 @@ fn foreign_keys() -> Vec<Work> {
             )
         }),
     )
-}
-
-/// Appends a row of a table in COPY's text form; `row` counts from 0.
-pub fn copy_row(table: Table, row: u64, out: &mut Vec<u8>) {
-    let mut numbers = itoa::Buffer::new();
-    out.extend_from_slice(numbers.format(row + 1).as_bytes());
-    if table != Table::Branches {
-        out.push(b'\t');
-        out.extend_from_slice(numbers.format(row / table.rows_per_scale() + 1).as_bytes());
-    }
-    // Fillers are null, but for accounts: blanks, from an empty string.
-    out.extend_from_slice(match table {
-        Table::Accounts => b"\t0\t\n",
-        _ => b"\t0\t\\N\n",
-    });
 }

@@ -2,8 +2,8 @@
 //!
 //! In: rows done and seconds passed. Out: text for standard error. Must never: read a clock.
 
-use super::init::Table;
 use super::level::Level;
+use prony_workload::tpcb::Table;
 
 /// Rows between two lines without `-q`.
 const LINE_ROWS: u64 = 100_000;

@@ -37,7 +37,7 @@ pub use before::{
 };
 pub use builtin::{list_text, show_text};
 pub use host::{Host, Refused};
-pub use init::{RELKIND_SQL, ServerFacts, Table, Work, copy_row, sql, step};
+pub use init::{Freeze, ORDINARY, RELKIND_SQL, Work, copy_sql, step};
 pub use level::{Level, NoLevel};
 pub use load::{LoadProgress, done_line, step_name};
 pub use log::{AggregateLine, LogFormat, Outcome, TransactionLine, log_path};

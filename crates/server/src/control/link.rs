@@ -64,7 +64,15 @@ impl Link {
         let mut header = [tag; 5];
         header[1..].copy_from_slice(&length.to_be_bytes());
 
-        let parts = [&header[..], parts[0], parts[1]];
+        self.send_parts([&header[..], parts[0], parts[1]])
+    }
+
+    /// Sends whole messages.
+    pub(super) fn send_messages(&mut self, messages: &[u8]) -> Result<(), Error> {
+        self.send_parts([messages])
+    }
+
+    fn send_parts<const N: usize>(&mut self, parts: [&[u8]; N]) -> Result<(), Error> {
         if self.channel.is_plain() {
             return self.push(&mut parts.map(IoSlice::new));
         }

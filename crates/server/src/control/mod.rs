@@ -31,7 +31,9 @@ pub use route::{Next, Route, after_failure, attempts};
 
 use crate::target::{Endpoint, Target};
 use link::{Link, Message};
+use prony_wire::postgres::codec::Codec;
 use prony_wire::postgres::{CancelKey, Parameters, ServerError, Session};
+use prony_wire::{QueryMode, Statements, Value};
 
 /// How many notices are kept until they are taken; later ones are dropped.
 const MAX_NOTICES: usize = 1000;
@@ -107,6 +109,31 @@ impl Control {
         Ok(first.and_then(|row| row.into_iter().next()).flatten())
     }
 
+    /// Runs one statement with text for its parameters `$1`, `$2`...; gives its rows. It goes by the
+    /// extended protocol, so that no value needs to be quoted.
+    ///
+    /// # Errors
+    /// As for [`Control::execute`].
+    pub fn query_with(&mut self, sql: &str, values: &[&str]) -> Result<Vec<Row>, Error> {
+        let statement = Statements::new().add(sql);
+        let values: Vec<Value<'_>> = values.iter().copied().map(Value::Text).collect();
+        if values.len() != statement.parameters() {
+            return Err(Error::Usage("a value for each parameter is needed"));
+        }
+        let mut request = Vec::new();
+        Codec::new(QueryMode::Extended, true)
+            .request(std::iter::once((&statement, &values[..])), &mut request);
+        self.send_sql(sql, |link| link.send_messages(&request))?;
+        let mut rows = Vec::new();
+        self.answers(|event| {
+            if let Event::Row(body) = event {
+                rows.push(row(body)?);
+            }
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
     /// Starts `COPY ... FROM STDIN`.
     ///
     /// # Errors
@@ -159,9 +186,17 @@ impl Control {
     fn simple_query(
         &mut self,
         sql: &str,
-        mut on_event: impl FnMut(Event<'_>) -> Result<(), Error>,
+        on_event: impl FnMut(Event<'_>) -> Result<(), Error>,
     ) -> Result<u64, Error> {
         self.send_query(sql)?;
+        self.answers(on_event)
+    }
+
+    /// Reads the answers to a request up to its end; gives the count of the last command tag.
+    fn answers(
+        &mut self,
+        mut on_event: impl FnMut(Event<'_>) -> Result<(), Error>,
+    ) -> Result<u64, Error> {
         let (mut count, mut failed) = (0, None);
         loop {
             let message = self.next(&mut failed)?;
@@ -181,6 +216,8 @@ impl Control {
                 }
                 // Copied out data is dropped; CopyOutResponse, CopyData, CopyDone.
                 b'H' | b'd' | b'c' | b'I' => Ok(()),
+                // ParseComplete, BindComplete, NoData.
+                b'1' | b'2' | b'n' => Ok(()),
                 tag => Err(unexpected(tag)),
             };
             if let Err(error) = outcome {
@@ -192,13 +229,21 @@ impl Control {
     }
 
     fn send_query(&mut self, sql: &str) -> Result<(), Error> {
+        self.send_sql(sql, |link| link.send(b'Q', [sql.as_bytes(), b"\0"]))
+    }
+
+    fn send_sql(
+        &mut self,
+        sql: &str,
+        send: impl FnOnce(&mut Link) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         if sql.contains('\0') {
             return Err(Error::Usage("a statement cannot contain a zero byte"));
         }
         if self.dead {
             return Err(Error::Dead);
         }
-        match self.guard(|link| link.send(b'Q', [sql.as_bytes(), b"\0"])) {
+        match self.guard(send) {
             // The server may have said why it closed, before this statement was sent.
             Err(error) => Err(self.last_words(error)),
             Ok(()) => Ok(()),

@@ -41,8 +41,22 @@ const APPLICATION_NAME: &str = "prony";
 ///
 /// Says which option is wrong, where it was set, and what it takes.
 pub fn resolve(url: &str, env: &Environment) -> Result<Target, Error> {
+    resolve_over(&[], url, env)
+}
+
+/// As [`resolve`], with keywords of libpq and values that stand before the text and that it
+/// overrides, as `PQconnectdbParams` has it with `expand_dbname`: empty values count as absent.
+///
+/// # Errors
+///
+/// As for [`resolve`].
+pub fn resolve_over(
+    before: &[(&str, &str)],
+    url: &str,
+    env: &Environment,
+) -> Result<Target, Error> {
     let mut warnings = Vec::new();
-    let options = gather(url, env)?;
+    let options = gather(before, url, env)?;
 
     let user = match options.non_empty("user") {
         Some(user) => user.to_owned(),
@@ -94,9 +108,18 @@ pub fn resolve(url: &str, env: &Environment) -> Result<Target, Error> {
     })
 }
 
-/// All options with libpq's precedence: URL, service file, environment, defaults.
-fn gather(url: &str, env: &Environment) -> Result<Options, Error> {
+/// All options with libpq's precedence: URL, what stands before it, service file, environment,
+/// defaults.
+fn gather(before: &[(&str, &str)], url: &str, env: &Environment) -> Result<Options, Error> {
     let mut options = Options::default();
+    for (name, value) in before.iter().filter(|(_, value)| !value.is_empty()) {
+        let keyword = options::find(name).ok_or_else(|| Error::UnknownOption {
+            name: (*name).to_owned(),
+            origin: Origin::Argument.to_string(),
+            hint: options::suggestion(name),
+        })?;
+        options.set(keyword, (*value).to_owned(), Origin::Argument);
+    }
     for (keyword, value) in parse(url)? {
         options.set(keyword, value, Origin::Url);
     }

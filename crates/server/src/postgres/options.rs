@@ -144,6 +144,8 @@ fn distance(a: &str, b: &str) -> usize {
 /// Where a value was set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
+    /// An argument of its own, beside the connection string.
+    Argument,
     /// The URL or connection string.
     Url,
     /// A service file.
@@ -157,6 +159,7 @@ pub(crate) enum Origin {
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Origin::Argument => f.write_str("the command line"),
             Origin::Url => f.write_str("the connection string"),
             Origin::Service(path) => write!(f, "service file \"{}\"", path.display()),
             Origin::Variable(name) => write!(f, "the variable {name}"),

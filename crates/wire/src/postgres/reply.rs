@@ -61,6 +61,8 @@ pub struct Reply {
     error: Option<Range<usize>>,
     complete: Option<Range<usize>>,
     block: Block,
+    /// The server waits for the data of a COPY.
+    wants_copy: bool,
     /// Body of an error that came when nothing was asked: the end of the session is near.
     farewell: Option<Box<[u8]>>,
 }
@@ -76,6 +78,7 @@ impl Default for Reply {
             error: None,
             complete: None,
             block: Block::Idle,
+            wants_copy: false,
             farewell: None,
         }
     }
@@ -169,13 +172,21 @@ impl Reply {
             b'E' => {}
             // A notice, a changed setting or a notification may come at any time.
             b'N' | b'S' | b'A' => return Ok(()),
-            b'G' | b'H' | b'W' => return Err(Violation::Copy),
+            b'G' | b'H' | b'W' => {
+                self.wants_copy = kind != b'H';
+                return Err(Violation::Copy);
+            }
             _ => return Err(Violation::Unexpected(kind)),
         }
         if self.ready_missing == 0 && kind != b'E' {
             return Err(Violation::Unexpected(kind));
         }
         Ok(())
+    }
+
+    /// Whether the server waits for the data of a COPY, of which there is none.
+    pub fn wants_copy(&self) -> bool {
+        self.wants_copy
     }
 
     /// How many Parse messages the server accepted.

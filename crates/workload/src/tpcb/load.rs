@@ -15,15 +15,12 @@ use super::catalog::{self, Found};
 use super::remains::{Remains, explain};
 use super::rows::Rows;
 use super::schema::{DROP, MAX_SCALE, Table};
+use crate::parts;
 use crate::progress::Meter;
 use crate::stop::{self, Watch};
 use crate::{Error, LoadReport, LoadRequest, Phase, Progress, sql};
 use prony_server::{Control, Target};
 use std::sync::atomic::AtomicBool;
-use std::thread;
-
-/// Bytes of rows written at a time; `CopyIn` sends several such pieces in one message.
-const PIECE_BYTES: usize = 16 * 1024;
 
 /// More loaders than this only queue for the table's extension lock.
 const JOBS_MAX: u32 = 1000;
@@ -169,52 +166,22 @@ impl Job<'_> {
             endpoints: vec![control.endpoint().clone()],
             ..self.request.target.clone()
         };
-        let ranges = split(Table::Accounts.rows(self.scale), self.request.jobs);
-        self.together(&target, ranges, |control, range| {
-            self.copy(control, Table::Accounts, range, false)?;
-            self.flush_counts(control)
+        let ranges = parts::split(Table::Accounts.rows(self.scale), self.request.jobs);
+        parts::together(self.watch, ranges, |range| {
+            let mut control = self.connect(&target)?;
+            self.copy(&mut control, Table::Accounts, range, false)?;
+            self.flush_counts(&mut control)
         })?;
         for table in Table::ALL {
             self.meter.enter(Phase::Statistics, table.name());
             let vacuum = format!("vacuum (analyze) {}", table.name());
             self.statement(control, "vacuuming", &vacuum)?;
         }
-        self.together(&target, Table::KEYED.to_vec(), |control, table| {
-            self.add_key(control, table)
+        parts::together(self.watch, Table::KEYED.to_vec(), |table| {
+            self.add_key(&mut self.connect(&target)?, table)
         })?;
         *remains = Remains::Loaded;
         Ok(())
-    }
-
-    /// Does each piece of work on a connection of its own, all at the same time. If one fails, the
-    /// others are cancelled, and its error is the one that counts.
-    fn together<W: Send>(
-        &self,
-        target: &Target,
-        work: Vec<W>,
-        body: impl Fn(&mut Control, W) -> Result<(), Error> + Sync,
-    ) -> Result<(), Error> {
-        let first_error = std::sync::Mutex::new(None);
-        thread::scope(|scope| {
-            for piece in work {
-                let (body, first_error) = (&body, &first_error);
-                scope.spawn(move || {
-                    let done = self
-                        .connect(target)
-                        .and_then(|mut control| body(&mut control, piece));
-                    if let Err(error) = done {
-                        let mut first = first_error.lock().unwrap_or_else(|e| e.into_inner());
-                        first.get_or_insert(error);
-                        drop(first);
-                        self.watch.fail();
-                    }
-                });
-            }
-        });
-        match first_error.into_inner().unwrap_or_else(|e| e.into_inner()) {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
     }
 
     fn connect(&self, target: &Target) -> Result<Control, Error> {
@@ -280,15 +247,15 @@ impl Job<'_> {
         let statement = format!("copy {} from stdin{freeze}", table.name());
         let mut copy = control.copy_in(&statement).map_err(failed)?;
         let expected = range.end - range.start;
-        let mut rows = Rows::new(table, range.start, range.end);
-        while !rows.is_done() {
-            let buffer = copy.buffer();
-            let before = buffer.len();
-            let count = rows.fill(buffer, before + PIECE_BYTES);
-            self.meter.sent(count, (buffer.len() - before) as u64);
-            copy.flush_if_full().map_err(failed)?;
+        let rows = Rows::new(table, range.start, range.end);
+        let sent = rows.send(&mut copy, |count, bytes| {
+            self.meter.sent(count, bytes);
+            self.watch.goes_on()
+        });
+        if !sent.map_err(failed)? {
             // Given up, the copy is aborted by its drop.
-            self.go_on()?;
+            drop(copy);
+            return self.go_on();
         }
         let stored = copy.finish().map_err(failed)?;
         if stored != expected {
@@ -315,40 +282,9 @@ impl Job<'_> {
     }
 }
 
-/// Ranges of `rows` row numbers, as even as can be, none empty.
-fn split(rows: u64, parts: u32) -> Vec<std::ops::Range<u64>> {
-    let parts = u64::from(parts).min(rows.max(1));
-    let bound = |part| {
-        // At most 2^31 accounts a branch-scale of 2^28: u128 keeps the product exact.
-        (u128::from(rows) * u128::from(part) / u128::from(parts)) as u64
-    };
-    (0..parts)
-        .map(|part| bound(part)..bound(part + 1))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn parts_tile_the_rows() {
-        for (rows, parts) in [
-            (100_000, 1),
-            (100_000, 3),
-            (7, 7),
-            (5, 9),
-            (2_147_483_640_000, 1000),
-        ] {
-            let ranges = split(rows, parts);
-            assert_eq!(ranges.first().map(|range| range.start), Some(0));
-            assert_eq!(ranges.last().map(|range| range.end), Some(rows));
-            assert!(ranges.iter().all(|range| range.start < range.end));
-            assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start));
-            let sizes = ranges.iter().map(|range| range.end - range.start);
-            assert!(sizes.clone().max().expect("some") - sizes.min().expect("some") <= 1);
-        }
-    }
 
     #[test]
     fn impossible_scales_and_jobs_are_refused_with_the_range() {

@@ -16,6 +16,8 @@ pub(crate) use check::scale_for_run;
 use program::{Accounts, Kind};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
+pub use rows::Rows;
+pub use schema::{TELLERS_PER_BRANCH, Table};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 

@@ -5,6 +5,10 @@
 
 use super::schema::{ACCOUNTS_PER_BRANCH, TELLERS_PER_BRANCH, Table};
 use crate::copy::CountingRow;
+use prony_server::{CopyIn, control};
+
+/// Bytes of rows written at a time; `CopyIn` sends several such pieces in one message.
+const PIECE_BYTES: usize = 16 * 1024;
 
 /// Writes the rows of one table.
 pub struct Rows {
@@ -64,6 +68,29 @@ impl Rows {
             }
         }
         self.next - first
+    }
+
+    /// Sends the rows. `go_on` is told of rows and bytes with each piece, and may end it early: then
+    /// the answer is false, and the copy is to be dropped.
+    ///
+    /// # Errors
+    /// As for [`CopyIn::write`].
+    pub fn send(
+        mut self,
+        copy: &mut CopyIn<'_>,
+        mut go_on: impl FnMut(u64, u64) -> bool,
+    ) -> Result<bool, control::Error> {
+        while !self.is_done() {
+            let buffer = copy.buffer();
+            let before = buffer.len();
+            let count = self.fill(buffer, before + PIECE_BYTES);
+            let bytes = (buffer.len() - before) as u64;
+            copy.flush_if_full()?;
+            if !go_on(count, bytes) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 

@@ -39,11 +39,16 @@ pub struct Files {
 ///
 /// # Errors
 /// The whole text for stderr; the exit status is 1.
-pub fn run(call: &Call, options: &RunOptions, target: Target, files: Files) -> Result<u8, String> {
+pub fn run(
+    call: &Call,
+    options: &RunOptions,
+    mut target: Target,
+    files: Files,
+) -> Result<u8, String> {
     let voice = &call.voice;
     let set = scripts(call, options, files)?;
     // Until here a Ctrl-C ended the process by itself; from the run on it ends the run.
-    let ready = setup::prepare(call, options, &target)?;
+    let ready = setup::prepare(call, options, &mut target)?;
     let scale = scale(&set, options, ready.tables);
     let signals = Signals::listen().map_err(|error| voice.fatal(&error.to_string()))?;
     let speaker = Arc::new(Speaker::new(call, options, signals.flag()));
@@ -107,7 +112,7 @@ pub fn run(call: &Call, options: &RunOptions, target: Target, files: Files) -> R
         ));
         if aborted || driven.interrupted {
             let text = "Run was aborted; the above results are incomplete.";
-            call.tell(&voice.error(text));
+            call.tell(&voice.fatal(text));
             status = signals.asked().map_or(ABORTED, |(exit, _)| exit as u8);
         }
     }

@@ -26,11 +26,10 @@ pub struct Ready {
 ///
 /// # Errors
 /// The text for stderr.
-pub fn prepare(call: &Call, options: &RunOptions, target: &Target) -> Result<Ready, String> {
+pub fn prepare(call: &Call, options: &RunOptions, target: &mut Target) -> Result<Ready, String> {
     let voice = &call.voice;
-    let mut control = Control::connect(target).map_err(|error| {
-        let text = connection::refused(&error);
-        voice.error(&text) + &voice.fatal("could not create connection for setup")
+    let mut control = connection::connect(target).map_err(|problem| {
+        connection::refusal(call, &options.connection.dbname, &problem, "setup")
     })?;
     let version = control.parameter("server_version").unwrap_or_default();
     call.print(&banner(&call.level, version));
@@ -45,7 +44,9 @@ pub fn prepare(call: &Call, options: &RunOptions, target: &Target) -> Result<Rea
     for work in vacuum(options) {
         match work {
             Work::Say(text) => call.tell(&text),
-            Work::Sql(sql) | Work::Copy { sql, .. } => {
+            // Nothing is copied before a run.
+            Work::Copy { .. } => {}
+            Work::Sql(sql) => {
                 if let Err(error) = control.execute(&sql) {
                     call.tell(&voice.error(&error.to_string()));
                     call.tell(&voice.detail("(ignoring this error and continuing anyway)"));
@@ -54,13 +55,26 @@ pub fn prepare(call: &Call, options: &RunOptions, target: &Target) -> Result<Rea
         }
     }
     let reached = Reached::of(&control);
-    // A server that does not answer this (another product behind a pooler) can still be measured.
-    let facts = prony_server::observe(&mut control).unwrap_or_default();
+    drop(control);
+    let facts = observe(target).unwrap_or_default();
     Ok(Ready {
         tables,
         facts,
         reached,
     })
+}
+
+/// What the server says of itself, on a connection of Prony's own: those in pgbench's name run what
+/// pgbench runs, and nothing else. A server that does not answer can still be measured.
+fn observe(target: &Target) -> Option<Facts> {
+    let mut target = target.clone();
+    target
+        .parameters
+        .retain(|(name, _)| name != "application_name");
+    let name = ("application_name".to_owned(), "prony".to_owned());
+    target.parameters.push(name);
+    let mut control = Control::connect(&target).ok()?;
+    prony_server::observe(&mut control).ok()
 }
 
 fn look(

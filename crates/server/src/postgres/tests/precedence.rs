@@ -36,7 +36,7 @@ type Variables = &'static [(&'static str, &'static str)];
 
 /// The non-empty options, in the order of `SHOWN`, or the error.
 fn gathered(env: &Environment, url: &str) -> String {
-    match gather(url, env) {
+    match gather(&[], url, env) {
         Ok(options) => {
             let shown = SHOWN.iter().filter_map(|name| {
                 options
@@ -190,6 +190,24 @@ fn mistakes_in_service_files_are_named() {
     let error = gathered(&env, "service=s");
     assert!(
         error.contains("/nonexistent/file") && error.contains("PGSERVICEFILE"),
+        "{error}"
+    );
+}
+
+#[test]
+fn options_beside_the_string_stand_between_it_and_the_rest() {
+    let folder = folder();
+    let env = folder.env().with("PGSERVICE", "first").with("PGUSER", "eu");
+    let before = [("host", "/b"), ("port", "5"), ("user", "")];
+    let options = gather(&before, "host=/u", &env).unwrap();
+    let shown = ["host", "port", "user"].map(|name| options.get(name).unwrap_or(""));
+    assert_eq!(shown, ["/u", "5", "svcuser"]);
+    let error = gather(&[("hosst", "x")], "", &env)
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        error.contains("\"hosst\" in the command line") && error.contains("\"host\""),
         "{error}"
     );
 }

@@ -97,14 +97,14 @@ proptest! {
     #[test]
     fn any_text_is_read_without_panic(text in any::<String>()) {
         let env = Environment::new("os", std::path::Path::new("/nonexistent"));
-        let _ = gather(&text, &env);
+        let _ = gather(&[], &text, &env);
         let _ = redact(&text);
     }
 
     #[test]
     fn text_near_the_grammar_is_read_without_panic(text in near()) {
         let env = Environment::new("os", std::path::Path::new("/nonexistent"));
-        let _ = gather(&text, &env);
+        let _ = gather(&[], &text, &env);
         let shown = redact(&text);
         // What is shown can be read again, and holds the same options but for the secrets.
         if parse(&text).is_ok() && !shown.ends_with("://***") {

@@ -28,7 +28,7 @@ fn certificate(name: &str) -> CertificateDer<'static> {
 /// Whether a server with `cert` is accepted for `host` in 2040, with these options.
 fn accepts(options: &str, cert: &str, host: &str) -> Result<(), String> {
     let folder = Folder::new();
-    let options = gather(options, &folder.env()).unwrap();
+    let options = gather(&[], options, &folder.env()).unwrap();
     let mode = values::ssl_mode(&options).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier = verifier(&options, &folder.env(), mode, &provider, &mut Vec::new())
@@ -151,6 +151,7 @@ fn each_mode_checks_what_libpq_checks() {
 #[test]
 fn certificates_are_refused_outside_their_time() {
     let options = gather(
+        &[],
         &format!("sslmode=verify-ca {}", root("self.crt")),
         &Folder::new().env(),
     );

@@ -1,0 +1,180 @@
+//! `prony pgbench -i`: its tables, its words, and its ends.
+
+use crate::common::{Bench, PATIENCE, number, ok, said, signal};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Output, Stdio};
+use std::time::Instant;
+
+/// `prony pgbench -i` with these words on this database, loading over so many connections.
+fn command(bench: &Bench, words: &str, jobs: &str) -> Command {
+    let mut command = bench.command(&format!("pgbench -i {words}"));
+    command
+        .arg(&bench.url)
+        .env("PRONY_PGBENCH_COMPAT", "15")
+        .env("PRONY_LOAD_JOBS", jobs);
+    command
+}
+
+fn initialize(bench: &Bench, words: &str, jobs: &str) -> Output {
+    let output = command(bench, words, jobs).output().expect("it starts");
+    bench.silent(output)
+}
+
+/// Texts with N for each time.
+fn without_times(text: &str) -> String {
+    let words = text.split(' ').map(|word| {
+        let number = word.trim_start_matches('(');
+        if number.contains('.') && number.parse::<f64>().is_ok() {
+            word.replace(number, "N")
+        } else {
+            word.to_owned()
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+const WORDS: &str = "\
+dropping old tables...
+NOTICE:  table \"pgbench_accounts\" does not exist, skipping
+NOTICE:  table \"pgbench_branches\" does not exist, skipping
+NOTICE:  table \"pgbench_history\" does not exist, skipping
+NOTICE:  table \"pgbench_tellers\" does not exist, skipping
+creating tables...
+generating data (client-side)...
+100000 of 200000 tuples (50%) done (elapsed N s, remaining N s)
+200000 of 200000 tuples (100%) done (elapsed N s, remaining N s)
+vacuuming...
+creating primary keys...
+done in N s (drop tables N s, create tables N s, client-side generate N s, vacuum N s, primary keys N s).
+";
+
+#[test]
+fn one_connection_and_several_make_the_same_tables_in_the_same_words() {
+    for (jobs, name) in [("1", "init_one"), ("3", "init_three")] {
+        let bench = Bench::new(name);
+        let output = initialize(&bench, "-s 2", jobs);
+        ok(&output);
+        assert_eq!(without_times(&said(&output)), WORDS, "{jobs}");
+        ok(&bench.prony("check tpcb"));
+        // Over tables that are there, partitioned, with keys between them, generated twice.
+        let words = "-s 2 -I dtpfgg --foreign-keys --partitions=3";
+        let output = initialize(&bench, words, jobs);
+        ok(&output);
+        assert!(said(&output).contains("creating 3 partitions...\n"));
+        ok(&bench.prony("check tpcb"));
+        let rows = number(
+            &mut bench.control(),
+            "SELECT count(DISTINCT aid) + count(*) FROM pgbench_accounts",
+        );
+        assert_eq!(rows, 400_000, "{jobs}");
+    }
+}
+
+#[test]
+fn the_newest_level_asks_what_kind_of_table_it_is() {
+    let bench = Bench::new("init_newest");
+    for words in ["-n", "-n --partitions=2"] {
+        let mut command = command(&bench, words, "1");
+        let output = command.env("PRONY_PGBENCH_COMPAT", "18").output();
+        let output = bench.silent(output.expect("it starts"));
+        ok(&output);
+        assert!(said(&output).contains("tuples (100%) of pgbench_accounts done"));
+        ok(&bench.prony("check tpcb"));
+    }
+}
+
+#[test]
+fn what_the_server_refuses_is_told_in_pgbenchs_words() {
+    let bench = Bench::new("init_refused");
+    let output = initialize(&bench, "-I g", "1");
+    assert_eq!(output.status.code(), Some(1));
+    let truncate =
+        "truncate table pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
+    let expected = format!(
+        "generating data (client-side)...\n\
+         pgbench: error: query failed: ERROR:  relation \"pgbench_accounts\" does not exist\n\
+         pgbench: detail: Query was: {truncate}\n"
+    );
+    assert_eq!(said(&output), expected);
+    for jobs in ["1", "3"] {
+        ok(&initialize(&bench, "-I dt", jobs));
+        let check = "ALTER TABLE pgbench_accounts ADD CHECK (aid < 90000)";
+        bench.control().execute(check).expect("a constraint");
+        let output = initialize(&bench, "-I g", jobs);
+        assert_eq!(output.status.code(), Some(1));
+        let told = said(&output);
+        assert!(told.contains("\nERROR:  new row for relation"), "{told}");
+        assert!(
+            told.ends_with("\npgbench: error: PQendcopy failed\n"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn a_signal_cancels_and_leaves_no_connection() {
+    let bench = Bench::new("init_stopped");
+    let sessions = "SELECT count(*) FROM pg_stat_activity \
+        WHERE datname = 'init_stopped' AND application_name = 'pgbench'";
+    for (jobs, name, code) in [("1", "-INT", 130), ("3", "-INT", 130), ("1", "-TERM", 143)] {
+        let mut child = command(&bench, "-s 500", jobs)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
+        let mut line = String::new();
+        while !line.contains("tuples (0%)") {
+            line.clear();
+            assert!(stderr.read_line(&mut line).expect("a pipe") > 0, "it ended");
+        }
+        signal(&child, name);
+        let mut rest = String::new();
+        stderr.read_to_string(&mut rest).expect("text");
+        let status = child.wait().expect("it ends");
+        assert_eq!(status.code(), Some(code), "{jobs} {name}: {rest}");
+        assert!(rest.contains("Cancel request sent\n"), "{rest}");
+        let since = Instant::now();
+        while number(&mut bench.control(), sessions) > 0 {
+            assert!(since.elapsed() < PATIENCE, "a session is left");
+        }
+        if jobs == "1" {
+            let rows = number(
+                &mut bench.control(),
+                "SELECT count(*) FROM pgbench_accounts",
+            );
+            assert_eq!(rows, 0, "all was one transaction");
+        }
+    }
+}
+
+/// Without a terminal the password comes from standard input, as with pgbench.
+#[test]
+fn a_password_that_the_server_wants_is_asked_for() {
+    let bench = Bench::new("init_prompt");
+    let without = bench.url.replace(&format!(":{}@", bench.password), "@");
+    for (typed, code) in [(bench.password.as_str(), 0), ("", 1)] {
+        let mut command = bench.command("pgbench -i -I dt");
+        command
+            .arg(&without)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        // SAFETY: setsid is safe to call between fork and exec (signal-safety(7)).
+        unsafe {
+            // The terminal of whoever runs the tests is not to be asked.
+            command.pre_exec(|| rustix::process::setsid().map(drop).map_err(Into::into));
+        }
+        let mut child = command.spawn().expect("it starts");
+        let mut stdin = child.stdin.take().expect("piped");
+        writeln!(stdin, "{typed}").expect("it reads");
+        drop(stdin);
+        let output = bench.silent(child.wait_with_output().expect("it ends"));
+        let told = said(&output);
+        assert_eq!(output.status.code(), Some(code), "{told}");
+        assert!(told.starts_with("Password: "), "{told}");
+        let missing = told.contains("fe_sendauth: no password supplied");
+        assert_eq!(missing, typed.is_empty(), "{told}");
+    }
+}
