@@ -6,10 +6,11 @@ let one case's state reach another: each worker has a database, and each run a f
 import difflib
 import queue
 import subprocess
+import tempfile
 
 from versuslib.server import Trouble
 
-from . import cases, corpus, shape, statements
+from . import cases, corpus, shape, statements, wire
 
 # Of each part's difference: another seed changes every line.
 SHOWN_LINES = 24
@@ -65,17 +66,20 @@ class Golden:
             server.sql(f"create database fresh_{number}")
             self.databases.put(number)
 
+    def made_ready(self, case, number, reset):
+        """A worker's database for a case: empty, or with all tables."""
+        if not case.fresh:
+            self.server.sql(reset, f"golden_{number}")
+            return f"golden_{number}"
+        self.server.sql(f"drop database fresh_{number}")
+        self.server.sql(f"create database fresh_{number}")
+        return f"fresh_{number}"
+
     def texts(self, case, tool):
         """One run in a database that no other run has: what it prints."""
         number = self.databases.get()
         try:
-            database = f"golden_{number}"
-            if case.fresh:
-                database = f"fresh_{number}"
-                self.server.sql(f"drop database {database}")
-                self.server.sql(f"create database {database}")
-            else:
-                self.server.sql(cases.RESET, database)
+            database = self.made_ready(case, number, cases.RESET)
             return tool.run(case, self.environment, database)
         finally:
             self.databases.put(number)
@@ -90,8 +94,11 @@ class Golden:
             self.server.sql(corpus.RESET, database)
             quiet.entries()
             log = statements.Log(self.server.log, database)
-            found = tool.run(case, self.environment, database, corpus.SCRIPTS)
-            return {"exit status": str(found["status"]), **statements.Seen(log.entries()).parts()}
+            with tempfile.TemporaryDirectory(prefix="w", dir="/var/tmp") as folder:
+                with wire.Relay(folder, self.server.port, self.server.host("unix")) as relay:
+                    found = tool.run(case, {**self.environment, "PGHOST": folder}, database, corpus.SCRIPTS)
+            parts = {"exit status": str(found["status"]), **statements.Seen(log.entries()).parts()}
+            return {**parts, **statements.messages(relay.sessions)}
         finally:
             self.databases.put(number)
 
@@ -99,8 +106,7 @@ class Golden:
         """The parts of what a run leaves behind."""
         number = self.databases.get()
         try:
-            database = f"golden_{number}"
-            self.server.sql(corpus.RESET, database)
+            database = self.made_ready(rows.case, number, corpus.RESET)
             found = tool.run(rows.case, self.environment, database, corpus.SCRIPTS)
             if found["status"] != 0 and tool.is_model:
                 raise Trouble(f"pgbench {rows.id} failed, so there is nothing to compare: {found['stderr'][-500:]}")

@@ -165,8 +165,32 @@ SHARED = {
 }
 
 
+# What -i leaves behind, apart from the order of rows in a table, which pgbench does not promise.
+OURS = "c.relnamespace = 'public'::regnamespace and c.relname like 'pgbench%'"
+TABLES = {
+    "relations": "select c.relname, c.relkind, c.relpersistence, c.reloptions, pg_get_partkeydef(c.oid), pg_get_expr(c.relpartbound, c.oid),"
+    f" t.spcname from pg_class c left join pg_tablespace t on t.oid = c.reltablespace where {OURS} order by 1",
+    "columns": "select c.relname, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull"
+    f" from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 where {OURS} order by 1, 2",
+    "constraints": "select c.relname, k.conname, pg_get_constraintdef(k.oid), k.convalidated"
+    f" from pg_class c join pg_constraint k on k.conrelid = c.oid where {OURS} order by 1, 2, 3",
+    "indexes": f"select c.relname, pg_get_indexdef(c.oid) from pg_class c where {OURS} and c.relkind in ('i', 'I') order by 1",
+    "vacuumed": "select c.relname, c.reltuples::bigint, c.relallvisible = c.relpages, count(s.attname) from pg_class c"
+    " left join pg_stats s on s.schemaname = 'public' and s.tablename = c.relname"
+    f" where {OURS} and c.relkind in ('r', 'p') group by c.oid, 1, 2, 3 order by 1",
+    "rows": "create function pg_temp.sum_of(name regclass, out text) language plpgsql as $$ begin"
+    " execute format('select count(*) || '' '' || md5(string_agg(t::text, '','' order by t::text)) from %s t', name) into $2; end $$;"
+    f" select c.relname, pg_temp.sum_of(c.oid) from pg_class c where {OURS} and c.relkind = 'r' order by 1",
+}
+INITIALIZATIONS = [
+    "-i", "-i -s 2", "-i -n", "-i -I dtG", "-i -I dtgvpf", "-i --foreign-keys -q", "-i -F 70 -s 2", "-i --unlogged-tables -F 90",
+    "-i --partitions=3", "-i -s 2 --partitions=7 --partition-method=hash --foreign-keys", "-i -I dtGpv --partitions=2 -F 50",
+    "-i --partitions=2 --unlogged-tables", "-i --tablespace=pg_default --index-tablespace=pg_default", "-i -I dt", "-i -I dtgpgv",
+]
+
+
 def rows():
-    """Command lines whose rows are compared."""
+    """Command lines whose rows are compared, or the tables that they make."""
     weighted = "-f one.sql@3 -f two.sql@2 -f three.sql@1"
     found = []
     for mode in MODES:
@@ -182,4 +206,5 @@ def rows():
         ]
     found.append(Rows(line("-n -c 1 -t 300 -f one.sql -f two.sql@2 -l --sampling-rate=0.4", "simple"), SCRIPTS_TOO, (0, 1, 3)))
     found.append(Rows(line("-n -c 1 -t 60 -f again.sql --max-tries=4 -l", "simple"), VALUES, (0, 1, 3, 6)))
+    found += [Rows(Case(tuple(text.split()), fresh=True), TABLES) for text in INITIALIZATIONS]
     return found

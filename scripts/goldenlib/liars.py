@@ -30,6 +30,12 @@ LIARS = [
     ("rows", "another default seed", "-n -t 5 -f values.sql", "values of each client", 'real "$@" -D default_seed=5\n'),
 ]
 
+LIARS += [
+    ("rows", "no vacuum of tables", "-i", "vacuumed", 'real "$@" -n\n'),
+    ("rows", "a key less", "-i", "constraints", 'real "$@" && sql prony "alter table pgbench_tellers drop constraint pgbench_tellers_pkey"\n'),
+    ("rows", "a row changed", "-i", "rows", 'real "$@" && sql prony "update pgbench_accounts set filler = null where aid = 7"\n'),
+]
+
 # What is allowed: Prony looks at the server's settings.
 HONEST = ("statements", "a look at settings", LINE, 'sql prony "select name, setting from pg_settings" && real "$@"\n')
 
@@ -50,6 +56,8 @@ def parts(kind, text, golden, one):
     """What is compared of a run."""
     if kind == "texts":
         return shapes(golden.texts(cases.Case(tuple(text.split())), one))
+    if text == "-i":
+        return golden.rows(corpus.Rows(cases.Case(("-i",), fresh=True), corpus.TABLES), one)
     case = corpus.line(text, "prepared")
     if kind == "statements":
         return golden.statements(case, one)

@@ -16,7 +16,7 @@ import tempfile
 
 from versuslib.server import Server, Trouble, find_bin_dir
 
-from . import cases, corpus, liars, scenarios, shape, statements
+from . import cases, corpus, liars, scenarios, shape, statements, wire
 from .compare import Golden, differences, shapes
 from .tool import Tool
 
@@ -121,6 +121,7 @@ def main(argv):
     shape.test()
     statements.test()
     scenarios.test()
+    wire.test()
     try:
         bin_dir = find_bin_dir()
         program = pathlib.Path(asked.pgbench) if asked.pgbench else bin_dir / "pgbench"

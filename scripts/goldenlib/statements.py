@@ -6,15 +6,16 @@ clients by what it runs.
 The server logs each Parse, Bind and Execute message with statement and parameters, in the order in
 which it handles them. What is compared:
  1. Sessions whose application_name is pgbench, those of the set-up apart. Each is the list of what it
-    ran, errors included; sessions are sorted by that, as clients are alike. Sessions that ran nothing
+    ran, errors included, and of the messages that it sent; sessions are sorted by that, as clients are alike. Sessions that ran nothing
     are left out. One statement more, less, other, or elsewhere in a session is a difference.
  2. The statements of the set-up (count of branches, partitions, vacuum, truncate), from whichever
     session: the same ones in the same order, all of them before the first statement of a client. What
     else a session of the set-up runs falls under 3.
  3. Any other session, and the rest of a session of the set-up: may be there, as Prony looks at the
     server it measures; but may only read, and none of the tables of the load. pgbench has none.
-The exit status is compared too.
+The exit status is compared too. The log names Parse, Bind and Execute; a relay sees every message (wire.py).
 """
+import ast
 import re
 import time
 
@@ -146,6 +147,26 @@ class Seen:
             "statements of the set-up": "\n".join(self.setup),
             "what other sessions may not run": "\n".join(self.complaints),
         }
+
+
+def messages(sessions):
+    """What is compared of the messages that a relay saw: those of clients, as in 1."""
+    clients = [
+        session.messages
+        for session in sessions
+        if session.parameters.get("application_name") == CLIENT
+        and any(message != GOODBYE for message in session.messages)
+        and not any(SETUP_STATEMENTS.match("LOG:  statement: " + quoted(message)) for message in session.messages)
+    ]
+    return {"messages of clients": "\n".join(line for found in sorted(clients) for line in ["-- a session", *found])}
+
+
+GOODBYE = "X ''"
+
+
+def quoted(message):
+    """The statement of a Query message; empty for others."""
+    return ast.literal_eval(message[2:]).rstrip("\0") if message.startswith("Q ") else ""
 
 
 def test():

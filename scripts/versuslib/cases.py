@@ -99,7 +99,7 @@ def file_cases():
                 f"pgbench-file-{mode}-unix{clients}",
                 f"-f select-only.sql beside -S, {mode}, unix socket, {clients} client{'s' * (clients > 1)}",
                 # -S counts the branches; a file is told.
-                ("-f", SELECT_ONLY, "-D", "scale={scale}", "-M", mode),
+                ("-f", SELECT_ONLY, "-s", "{scale}", "-M", mode),
                 clients,
                 "unix",
                 1.05,

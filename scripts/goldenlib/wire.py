@@ -1,0 +1,143 @@
+"""The messages that a client sends, as a relay between it and the server sees them.
+
+In: the folder of a server's unix socket. Out: each session's messages after its start-up. Must never:
+keep a password, or change what it relays.
+
+The server's log does not tell Describe, Sync, Flush, Close and Terminate; this does.
+"""
+import contextlib
+import pathlib
+import socket
+import struct
+import threading
+
+PROTOCOL_3 = 3
+PASSWORD = ord("p")
+
+
+class Relay:
+    """A unix socket that passes everything on. Use it in a `with` block."""
+
+    def __init__(self, folder, port, server_folder):
+        name = f".s.PGSQL.{port}"
+        self.path = pathlib.Path(folder) / name
+        self.server_path = str(pathlib.Path(server_folder) / name)
+        # Of each session: its start-up parameters, and its messages.
+        self.sessions = []
+        self.threads = []
+
+    def __enter__(self):
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(self.path))
+        self.listener.listen(100)
+        self.accepting = threading.Thread(target=self._accept, daemon=True)
+        self.accepting.start()
+        return self
+
+    def __exit__(self, *_):
+        with contextlib.suppress(OSError):
+            self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.accepting.join()
+        for thread in self.threads:
+            thread.join(60)
+        self.path.unlink()
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            server = socket.socket(socket.AF_UNIX)
+            server.connect(self.server_path)
+            session = Session()
+            self.sessions.append(session)
+            for source, sink, seen in ((client, server, session.take), (server, client, lambda data: None)):
+                thread = threading.Thread(target=pump, args=(source, sink, seen), daemon=True)
+                thread.start()
+                self.threads.append(thread)
+
+
+def pump(source, sink, seen):
+    """Passes bytes on to the end, which it passes on too."""
+    with contextlib.suppress(OSError):
+        while data := source.recv(65536):
+            seen(data)
+            sink.sendall(data)
+    with contextlib.suppress(OSError):
+        sink.shutdown(socket.SHUT_WR)
+    # A client that is gone without having read everything must not keep the server waiting.
+    with contextlib.suppress(OSError):
+        source.shutdown(socket.SHUT_RD)
+
+
+def shown(kind, body):
+    """A message as a line of text."""
+    if kind == "B":
+        return shown_bind(body)
+    return f"{kind} {body.decode('utf-8', 'backslashreplace')!r}"
+
+
+def shown_bind(body):
+    """A Bind message; text formats look alike whether they are listed or left out, as they mean the same."""
+    portal, statement, rest = body.split(b"\0", 2)
+
+    def take(layout):
+        nonlocal rest
+        size = struct.calcsize(layout)
+        found, rest = struct.unpack(layout, rest[:size]), rest[size:]
+        return found
+
+    def formats():
+        codes = take(f"!{take('!H')[0]}H")
+        return codes if any(codes) else "text"
+
+    given, values = formats(), []
+    for _ in range(take("!H")[0]):
+        length = take("!i")[0]
+        values.append(None if length < 0 else take(f"{length}s")[0])
+    return f"B {portal!r} {statement!r} parameters {given} {values} results {formats()} {rest!r}"
+
+
+class Session:
+    """What one client sent."""
+
+    def __init__(self):
+        self.parameters = {}
+        self.messages = []
+        self.rest = b""
+
+    def take(self, data):
+        """Cuts bytes into messages."""
+        self.rest += data
+        while True:
+            head = 0 if not self.parameters else 1
+            if len(self.rest) < head + 4:
+                return
+            length = struct.unpack_from("!I", self.rest, head)[0] + head
+            if len(self.rest) < length:
+                return
+            message, self.rest = self.rest[:length], self.rest[length:]
+            if head:
+                if message[0] != PASSWORD:
+                    self.messages.append(shown(chr(message[0]), message[5:]))
+            elif struct.unpack_from("!H", message, 4)[0] == PROTOCOL_3:
+                words = message[8:].split(b"\0")
+                pairs = zip(words[::2], words[1::2])
+                self.parameters = {a.decode(): b.decode() for a, b in pairs if a} or {"": ""}
+
+
+def test():
+    """Messages are cut alike, however the bytes arrive."""
+    start = struct.pack("!II", 8 + 17, 196608) + b"user\0u\0database\0\0"[:17]
+    stream = start + b"Q\0\0\0\x0eselect 1;\0" + b"S\0\0\0\x04" + b"X\0\0\0\x04"
+    whole, pieces = Session(), Session()
+    whole.take(stream)
+    for place in range(len(stream)):
+        pieces.take(stream[place : place + 1])
+    listed, left_out = b"p\0s\0\0\0\0\1\0\0\0\x027x\0\1\0\0", b"p\0s\0\0\1\0\0\0\1\0\0\0\x027x\0\0"
+    binary = left_out[:-2] + b"\0\1\0\1"
+    assert shown("B", listed) == shown("B", left_out) == "B b'p' b's' parameters text [b'7x'] results text b''"
+    assert shown("B", binary) != shown("B", listed)
+    assert whole.messages == pieces.messages == ["Q 'select 1;\\x00'", "S ''", "X ''"], whole.messages
