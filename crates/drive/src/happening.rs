@@ -4,6 +4,7 @@
 //! be made for a transaction.
 
 use prony_measure::Interval;
+use std::any::Any;
 
 /// What a worker tells while it runs.
 pub trait Reports {
@@ -35,4 +36,11 @@ pub enum Incident {
     Outage,
     /// A user's program could not go on.
     UserFailed,
+}
+
+/// What a panic said.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no reason given")
 }

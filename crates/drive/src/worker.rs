@@ -8,7 +8,7 @@
 
 use crate::clock::Clock;
 use crate::connections::{RETRY_FIRST_NS, describe};
-use crate::happening::{Happening, Incident, Reports};
+use crate::happening::{Happening, Incident, Reports, panic_text};
 use crate::io::{Event, Io, Slot, What};
 use crate::link::{Link, Routes, Scratch};
 use crate::pace;
@@ -18,7 +18,6 @@ use crate::timers::{Due, Timers};
 use prony_measure::Recorder;
 use prony_session::{Ask, Conn, Db, DbError, Desk, Ended, Program, User, UserId};
 use prony_wire::Fed;
-use std::any::Any;
 use std::collections::VecDeque;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -70,13 +69,6 @@ impl Timing {
         let over = self.end_ns.is_some_and(|end_ns| now_ns >= end_ns);
         (!over && schedule.next_ns() <= now_ns).then(|| schedule.take())
     }
-}
-
-/// What a panic said.
-pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("no reason given")
 }
 
 /// One user and its connection.

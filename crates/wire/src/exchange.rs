@@ -6,7 +6,8 @@
 
 use crate::postgres::codec::{Codec, END_COPY_AND_TERMINATE, TERMINATE};
 use crate::postgres::error::ServerError;
-use crate::postgres::reply::{Reply, Row, Violation};
+use crate::postgres::reply::{Reply, Row};
+use crate::postgres::violation::Violation;
 use crate::statement::{QueryMode, Statement, Value};
 
 /// State of a session's transaction block, as the server tells with each reply.

@@ -170,7 +170,9 @@ impl RunSeeds {
         threads: u32,
     ) -> Vec<ThreadRandom> {
         let mut seeds = RunSeeds::new(run_seed);
-        (0..clients).for_each(|_| drop(seeds.client()));
+        for _ in 0..clients {
+            seeds.client();
+        }
         if takes_default {
             seeds.default_seed();
         }

@@ -10,6 +10,7 @@ pub mod handshake;
 pub mod reply;
 mod scram;
 pub mod session;
+pub mod violation;
 
 pub use auth::AuthMethods;
 pub use connector::{Connector, Progress};

@@ -4,6 +4,7 @@
 //! and error on demand. Must never: copy a row, or allocate once its buffer has grown to what the
 //! workload's replies need.
 
+use super::violation::Violation;
 use crate::exchange::Block;
 use std::ops::Range;
 
@@ -12,42 +13,6 @@ const MESSAGE_MAX: usize = 1 << 30;
 
 /// A buffer that grew beyond this is given back when the reply is done with.
 const KEEP_MAX: usize = 64 * 1024;
-
-/// A server broke its own protocol.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Violation {
-    /// A message that cannot come here.
-    Unexpected(u8),
-    /// A message of an impossible length.
-    Length(u8, u32),
-    /// A statement turned out to be a COPY, which wants a stream of data.
-    Copy,
-}
-
-/// What is said of a COPY among a workload's statements.
-pub const NO_COPY: &str = "COPY is not supported among the statements of a load";
-
-impl std::fmt::Display for Violation {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Violation::Unexpected(kind) => {
-                write!(
-                    f,
-                    "the server sent a message of type {:?} where none can come",
-                    *kind as char
-                )
-            }
-            Violation::Copy => f.write_str(NO_COPY),
-            Violation::Length(kind, length) => {
-                write!(
-                    f,
-                    "the server sent a message of type {:?} and {length} bytes",
-                    *kind as char
-                )
-            }
-        }
-    }
-}
 
 /// The reply to one request.
 #[derive(Debug)]

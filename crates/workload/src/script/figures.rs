@@ -3,7 +3,9 @@
 //! In: times of commands, their failures and retries. Out: sums, of one client and of all. Must
 //! never: be shared while it is written to; each client has its own.
 
+use super::program::Shared;
 use prony_session::Db;
+use std::sync::Arc;
 
 /// The sums of one command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,29 +49,55 @@ impl Figures {
         }
     }
 
+    /// Whether anything is kept.
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     fn at(&mut self, script: usize, command: usize) -> Option<&mut CommandFigures> {
         self.0.get_mut(script)?.get_mut(command)
+    }
+}
+
+/// One client's sums, which are added to those of all however the client ends.
+pub(super) struct Kept {
+    figures: Figures,
+    shared: Arc<Shared>,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if !self.figures.is_empty() {
+            self.shared.keep(&self.figures);
+        }
+    }
+}
+
+impl Kept {
+    /// Empty sums of a client.
+    pub fn new(figures: Figures, shared: Arc<Shared>) -> Self {
+        Kept { figures, shared }
     }
 
     /// A command came to its end.
     #[inline]
-    pub(super) fn took(&mut self, script: usize, command: usize, begun_ns: u64, db: &Db) {
-        if let Some(sums) = self.at(script, command) {
+    pub fn took(&mut self, script: usize, command: usize, begun_ns: u64, db: &Db) {
+        if let Some(sums) = self.figures.at(script, command) {
             sums.count += 1;
             sums.sum_ns += u128::from(db.noticed_ns().saturating_sub(begun_ns));
         }
     }
 
     /// A command made its transaction fail.
-    pub(super) fn failed(&mut self, script: usize, command: usize) {
-        if let Some(sums) = self.at(script, command) {
+    pub fn failed(&mut self, script: usize, command: usize) {
+        if let Some(sums) = self.figures.at(script, command) {
             sums.failures += 1;
         }
     }
 
     /// A command led to a new try.
-    pub(super) fn retried(&mut self, script: usize, command: usize) {
-        if let Some(sums) = self.at(script, command) {
+    pub fn retried(&mut self, script: usize, command: usize) {
+        if let Some(sums) = self.figures.at(script, command) {
             sums.retries += 1;
         }
     }

@@ -51,6 +51,7 @@ mod run;
 mod shell;
 mod sql;
 mod tokens;
+mod trouble;
 mod value;
 mod variables;
 mod workload;

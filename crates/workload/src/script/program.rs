@@ -6,7 +6,7 @@
 use super::ast::{Script, SqlCommand};
 use super::choice::Choice;
 use super::eval::Evaluator;
-use super::figures::{CommandFigures, Figures};
+use super::figures::{CommandFigures, Figures, Kept};
 use super::manner::Manner;
 use super::options::ScriptSet;
 use super::run::{Client, run};
@@ -149,15 +149,12 @@ impl Shared {
 
     /// Adds what a user kept.
     pub fn keep(&self, figures: &Figures) {
-        let mut sums = self.figures.lock();
-        sums.as_mut().map_or_else(
-            |poisoned| poisoned.get_mut().add(figures),
-            |sums| sums.add(figures),
-        );
+        let sums = self.figures.lock();
+        sums.unwrap_or_else(PoisonError::into_inner).add(figures);
     }
 
     /// A user before its first transaction.
-    fn client(&self, id: UserId) -> Client {
+    fn client(self: &Arc<Self>, id: UserId) -> Client {
         let starts = self.starts.get_or_init(|| self.starts(id));
         let drawn = starts.clients.get(id.client as usize).cloned();
         // A client beyond their number is nobody whom a worker starts.
@@ -176,7 +173,8 @@ impl Shared {
             let _ = evaluator.define("option", name, text, self.manner.level);
         }
         let figures = no_figures(&self.scripts, &self.manner);
-        Client::new(evaluator, id.client, id.worker, figures)
+        let kept = Kept::new(figures, Arc::clone(self));
+        Client::new(evaluator, id.client, id.worker, kept)
     }
 
     fn starts(&self, id: UserId) -> Starts {

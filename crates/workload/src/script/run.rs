@@ -5,16 +5,17 @@
 //! that the manner allows, or allocate for a statement once it is warm (up to [`VALUES_MAX`]
 //! variables).
 
-use super::ast::{Command, CommandKind, Results, Script, SqlCommand};
+use super::ast::{CommandKind, Results, SqlCommand};
 use super::error::EvalError;
 use super::eval::{Evaluator, Place};
-use super::figures::Figures;
+use super::figures::Kept;
 use super::manner::Manner;
 use super::options::protocol_problem;
 use super::program::Shared;
 use super::shell;
+use super::trouble::{At, Halt};
 use prony_session::{Db, DbError, Ended, Outcome, Rows};
-use prony_wire::{NO_COPY, QueryMode, Row, Statement, Value as Wire};
+use prony_wire::{QueryMode, Row, Statement, Value as Wire};
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -30,80 +31,7 @@ pub(super) struct Client {
     worker: u32,
     /// The text of a statement in simple mode, or of a shell command.
     text: String,
-    figures: Figures,
-}
-
-/// Why a script did not come to its end.
-enum Halt {
-    /// A statement failed: whether the user goes on is a matter of the manner.
-    Failed(DbError),
-    /// The user cannot go on. The listener has heard why.
-    Cannot(String),
-}
-
-/// The command that is being run.
-#[derive(Clone, Copy)]
-struct At<'a> {
-    manner: &'a Manner,
-    client: u32,
-    script: &'a Script,
-    place: Place,
-    command: &'a Command,
-}
-
-impl At<'_> {
-    fn number(&self) -> usize {
-        self.place.command as usize
-    }
-
-    /// `a.sql:3: division by zero; command 2 (\set x 1 / 0): evaluation of meta-command failed`.
-    fn native(&self, problem: &str, what: &str) -> String {
-        let At {
-            script, command, ..
-        } = self;
-        let colon = if problem.is_empty() { "" } else { "; " };
-        format!(
-            "{}:{}: {problem}{colon}command {} ({}): {what}",
-            script.name,
-            command.line,
-            self.number() + 1,
-            command.first_line.trim_end(),
-        )
-    }
-
-    /// The client cannot go on: `problem` is told first, if there is any; `word` is the command.
-    #[cold]
-    fn cannot(&self, problem: &str, word: &str, what: &str) -> Halt {
-        if !problem.is_empty() {
-            self.manner.error(problem);
-        }
-        let (client, Place { script, command }) = (self.client, self.place);
-        self.manner.error(&format!(
-            "client {client} aborted in command {command} ({word}) of script {script}; {what}"
-        ));
-        Halt::Cannot(self.native(problem, what))
-    }
-
-    #[cold]
-    fn evaluation(&self, error: &EvalError) -> Halt {
-        let what = "evaluation of meta-command failed";
-        self.cannot(&error.to_string(), self.command.word(), what)
-    }
-
-    #[cold]
-    fn execution(&self, error: &EvalError, word: &str) -> Halt {
-        self.cannot(&error.to_string(), word, "execution of meta-command failed")
-    }
-
-    /// A statement's result is not what `\gset` or `\aset` needs.
-    #[cold]
-    fn unfit(&self, query: usize, problem: &str) -> Halt {
-        let (client, Place { script, command }) = (self.client, self.place);
-        self.manner.error(&format!(
-            "client {client} script {script} command {command} query {query}: {problem}"
-        ));
-        Halt::Cannot(self.native(problem, "execution of meta-command failed"))
-    }
+    figures: Kept,
 }
 
 /// Transaction after transaction, until the run is over.
@@ -112,23 +40,16 @@ pub(super) async fn run(
     mut client: Client,
     mut db: Db,
 ) -> Result<Infallible, Ended> {
-    let manner = &shared.manner;
     let ended = client.transactions(shared, &mut db).await;
-    if let (Err(Ended::Failed(_)), Some(listener)) = (&ended, &manner.listener) {
+    if let (Err(Ended::Failed(_)), Some(listener)) = (&ended, &shared.manner.listener) {
         listener.aborted();
     }
-    shared.keep(&mut client.figures);
     ended
-}
-
-/// Says what is wrong, as the reason for which a client cannot go on.
-fn failed(native: String) -> Ended {
-    Ended::Failed(native)
 }
 
 impl Client {
     /// A user before its first transaction.
-    pub fn new(evaluator: Evaluator, number: u32, worker: u32, figures: Figures) -> Self {
+    pub fn new(evaluator: Evaluator, number: u32, worker: u32, figures: Kept) -> Self {
         Client {
             evaluator,
             number,
@@ -146,7 +67,7 @@ impl Client {
             let problems = shared.scripts.iter();
             let problem = problems.filter_map(|script| protocol_problem(script, simple));
             if let Some(problem) = problem.into_iter().next() {
-                return Err(failed(problem));
+                return Err(Ended::Failed(problem));
             }
         }
         loop {
@@ -173,7 +94,7 @@ impl Client {
             if is_open {
                 let what = "end of script reached without completing the last transaction";
                 manner.error(&format!("client {id} aborted: {what}"));
-                return Err(failed(format!("{}: {what}", script.name)));
+                return Err(Ended::Failed(format!("{}: {what}", script.name)));
             }
             ended?;
         }
@@ -193,7 +114,7 @@ impl Client {
             let mut next = 0;
             let error = match self.script(shared, number, &mut next, db).await {
                 Ok(()) => return Ok(Ok(Outcome::Committed)),
-                Err(Halt::Cannot(reason)) => return Err(failed(reason)),
+                Err(Halt::Cannot(reason)) => return Err(Ended::Failed(reason)),
                 Err(Halt::Failed(error)) => error,
             };
             let command = next.saturating_sub(1);
@@ -208,10 +129,10 @@ impl Client {
                 command: &script.commands[command],
             };
             if !manner.goes_on(&error, db.is_up()) {
-                return Err(failed(self.abort(at, &error, db)));
+                return Err(Ended::Failed(at.abort(&self.text, &error, db)));
             }
             if manner.verbose {
-                let said = self.said(at, &error, db);
+                let said = at.said(&self.text, &error, db);
                 manner.info(&format!(
                     "client {} got an error in command {command} (SQL) of script {number}; {said}",
                     self.number
@@ -223,7 +144,7 @@ impl Client {
             }
             let again = manner.tries_again(&error, tries, db.response_ns());
             if manner.verbose {
-                manner.info(&self.verdict(manner, again, tries, db.response_ns()));
+                manner.info(&at.verdict(again, tries, db.response_ns()));
             }
             if !again {
                 self.figures.failed(number, command);
@@ -235,62 +156,6 @@ impl Client {
             self.evaluator.random = random.clone();
             tries += 1;
         }
-    }
-
-    /// `client 2 repeats the transaction after the error (try 1/3)`.
-    #[cold]
-    fn verdict(&self, manner: &Manner, again: bool, tries: u32, response_ns: u64) -> String {
-        let what = if again {
-            "repeats the transaction after the error"
-        } else {
-            "ends the failed transaction"
-        };
-        let of = match manner.max_tries {
-            0 => String::new(),
-            most => format!("/{most}"),
-        };
-        let used = manner.latency_limit_ns.map(|limit| {
-            let percent = 100.0 * response_ns as f64 / limit as f64;
-            format!(", {percent:.3}% of the maximum time of tries was used")
-        });
-        let used = used.unwrap_or_default();
-        format!("client {} {what} (try {tries}{of}{used})", self.number)
-    }
-
-    /// All that the server said, as libpq prints it.
-    #[cold]
-    fn said(&self, at: At<'_>, error: &DbError, db: &Db) -> String {
-        let sql = match (&at.command.kind, db.mode()) {
-            (CommandKind::Sql(_), QueryMode::Simple) => self.text.as_str(),
-            (CommandKind::Sql(sql), QueryMode::Extended) => sql.numbered.as_str(),
-            // A prepared statement's text is not at hand to libpq.
-            _ => "",
-        };
-        match db.server_error() {
-            Some(said) => said.in_statement(sql),
-            None => format!("{}\n", error.message),
-        }
-    }
-
-    /// A statement failed and the client cannot go on.
-    #[cold]
-    fn abort(&self, at: At<'_>, error: &DbError, db: &Db) -> String {
-        let (client, Place { script, command }) = (self.number, at.place);
-        if error.message.contains(NO_COPY) {
-            at.manner
-                .error("COPY is not supported in pgbench, aborting");
-        } else if !db.is_up() && db.server_error().is_none() {
-            let what = "perhaps the backend died while processing";
-            return match at.cannot("", "SQL", what) {
-                Halt::Cannot(_) | Halt::Failed(_) => at.native(&error.message, what),
-            };
-        } else {
-            let (query, said) = (db.results(), self.said(at, error, db));
-            at.manner.error(&format!(
-                "client {client} script {script} aborted in command {command} query {query}: {said}"
-            ));
-        }
-        at.native(&error.message, "statement failed")
     }
 
     /// Runs one script from its first command to its last. `next` tells where it stopped: at the
