@@ -12,6 +12,7 @@ mod secrets;
 mod signals;
 mod title;
 
+use args::Command;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -19,15 +20,16 @@ fn main() -> ExitCode {
     // First of all: other users must not read a password in the process list.
     let arguments: Vec<OsString> = std::env::args_os().collect();
     title::hide_passwords(&arguments);
-    // The name that it is called by, or the first argument, picks whose command line the rest is.
+    // The name that it is called by picks whose command line this is.
     let argv0 = arguments.first().map(|name| name.to_string_lossy());
     let argv0 = argv0.as_deref().unwrap_or_default();
     if pgbench::is_name(argv0) {
         return pgbench::main(argv0, &arguments[1..]);
     }
-    if arguments.get(1).is_some_and(|word| word == "pgbench") {
-        return pgbench::main("pgbench", &arguments[2..]);
-    }
-    let ended = args::parse(&arguments).and_then(|asked| command::obey(asked, &arguments));
+    let ended = match args::parse(&arguments) {
+        Ok(Command::Pgbench { arguments }) => return pgbench::main("pgbench", &arguments),
+        Ok(asked) => command::obey(asked, &arguments),
+        Err(failure) => Err(failure),
+    };
     exit::code(ended.map_err(|failure| failure.without_passwords(&arguments)))
 }

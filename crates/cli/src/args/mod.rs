@@ -25,6 +25,7 @@ Examples:
   prony run tpcb --url postgres://bench@db1/bench --clients 64 --threads 2 --duration 60s
   prony run plan.toml --rate 5000              a plan from a file, with one thing changed
   prony show last                              the result of the last run once more
+  prony pgbench -c 64 -j 2 -T 60 bench         what pgbench does with these arguments
 
 The result goes to stdout, everything else to stderr.";
 
@@ -69,6 +70,16 @@ pub enum Command {
     Runs(RunsArgs),
     /// Show a stored run again
     Show(ShowArgs),
+    /// Be pgbench: its command line, scripts, reports and exit status
+    ///
+    /// The rest of the line is read as pgbench reads it. A link to prony whose name begins with
+    /// pgbench does the same.
+    #[command(disable_help_flag = true)]
+    Pgbench {
+        /// pgbench's own arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// Check plan files, or print their schema
     Plan {
         /// What to do with plans.
