@@ -4,7 +4,7 @@
 //! for the user. Must never: let a caller see which protocol it is. A second protocol is a second
 //! variant here.
 
-use crate::postgres::codec::{Codec, END_COPY_AND_TERMINATE, TERMINATE};
+use crate::postgres::codec::{Codec, END_COPY, END_COPY_EXTENDED, TERMINATE};
 use crate::postgres::error::ServerError;
 use crate::postgres::reply::{Reply, Row};
 use crate::postgres::violation::Violation;
@@ -119,11 +119,11 @@ impl Exchange {
 
     /// What to say before the connection is closed, so that the server need not wonder.
     pub fn farewell(&self) -> &'static [u8] {
-        let Protocol::Postgres { reply, .. } = &self.protocol;
-        if reply.wants_copy() {
-            END_COPY_AND_TERMINATE
-        } else {
-            TERMINATE
+        let Protocol::Postgres { codec, reply } = &self.protocol;
+        match (reply.wants_copy(), codec.mode()) {
+            (false, _) => TERMINATE,
+            (true, QueryMode::Simple) => END_COPY,
+            (true, _) => END_COPY_EXTENDED,
         }
     }
 

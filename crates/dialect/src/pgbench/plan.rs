@@ -59,7 +59,7 @@ pub fn manner(level: &Level, options: &RunOptions, listener: Arc<dyn Listener>) 
         max_tries: options.max_tries,
         latency_limit_ns: options.latency_limit_us.map(|limit_us| limit_us * 1000),
         shell: true,
-        prepare_apart: options.protocol == Protocol::Prepared,
+        as_libpq: true,
         per_command: options.report_per_command,
         verbose: options.verbose_errors,
         debug: options.debug,

@@ -12,8 +12,9 @@ const SYNC: &[u8] = b"S\0\0\0\x04";
 /// Ends the session.
 pub(crate) const TERMINATE: &[u8] = b"X\0\0\0\x04";
 
-/// Ends a COPY without data, then the session.
-pub(crate) const END_COPY_AND_TERMINATE: &[u8] = b"c\0\0\0\x04X\0\0\0\x04";
+/// Ends a COPY without data, then the session; and the same in the extended protocol.
+pub(crate) const END_COPY: &[u8] = b"c\0\0\0\x04X\0\0\0\x04";
+pub(crate) const END_COPY_EXTENDED: &[u8] = b"c\0\0\0\x04S\0\0\0\x04X\0\0\0\x04";
 
 /// What a connection remembers between requests.
 #[derive(Debug)]

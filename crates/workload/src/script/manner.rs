@@ -45,8 +45,9 @@ pub struct Manner {
     pub latency_limit_ns: Option<u64>,
     /// `\shell` and `\setshell` run, and hold up all clients of their worker meanwhile.
     pub shell: bool,
-    /// Statements are prepared in round trips of their own, those of a pipeline before it.
-    pub prepare_apart: bool,
+    /// The server gets libpq's requests: statements are prepared in round trips of their own, those
+    /// of a pipeline before it, and a pipeline that failed is followed by one more Sync.
+    pub as_libpq: bool,
     /// Times and failures are kept for each command.
     pub per_command: bool,
     /// Tell of each error that leads to another try or a failure.
@@ -66,7 +67,7 @@ impl Default for Manner {
             max_tries: 1,
             latency_limit_ns: None,
             shell: false,
-            prepare_apart: false,
+            as_libpq: false,
             per_command: false,
             verbose: false,
             debug: false,

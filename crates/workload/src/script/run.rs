@@ -138,6 +138,14 @@ impl Client {
                     self.number
                 ));
             }
+            let in_pipeline = matches!(
+                at.command.kind,
+                CommandKind::SyncPipeline | CommandKind::EndPipeline
+            );
+            if in_pipeline && manner.as_libpq {
+                // Whatever is wrong with the connection shows again in what follows.
+                let _ = db.sync().await;
+            }
             if manner.listener.is_some() && db.is_over() {
                 // As pgbench does: what fails after the end is in no figure.
                 return Err(Ended::Stopped);
@@ -269,7 +277,7 @@ impl Client {
         if db.mode() == QueryMode::Simple {
             return refuse("cannot use pipeline mode with the simple query protocol");
         }
-        if at.manner.prepare_apart {
+        if at.manner.as_libpq {
             let commands = at.script.commands.iter().zip(statements);
             let inside = commands
                 .skip(at.number() + 1)
@@ -353,7 +361,7 @@ impl Client {
                     let what = format!("\\{word} is not allowed in pipeline mode");
                     return Err(at.cannot("", word, &what));
                 }
-                if manner.prepare_apart {
+                if manner.as_libpq {
                     self.prepare(at, statement, db).await?;
                 }
                 manner.debug(|| match db.mode() {

@@ -162,7 +162,7 @@ fn pgbenchs() -> Manner {
     Manner {
         on_error: OnError::AbortUnlessTransient,
         max_tries: 3,
-        prepare_apart: true,
+        as_libpq: true,
         per_command: true,
         verbose: true,
         debug: true,
