@@ -29,6 +29,7 @@ SCRIPTS = {
     "badset.sql": "\\set x 1 +\n",
     "badmeta.sql": "select 1;\n\\nonsense x\n",
     "noend.sql": "begin;\nselect 1;\n",
+    "notice.sql": "do $$ begin raise notice 'seen'; raise warning 'w' using hint = 'h'; end $$;\ncommit;\n",
     "empty.sql": "-- nothing\n",
     "debug.sql": "\\set x debug(5432.1)\n\\if :x > 1\nselect :x;\n\\endif\n",
 }
@@ -92,7 +93,7 @@ def others(major):
         "-n -S@3 -t 5", "-n -b se@3 -b si@2 -b tpcb@0 -t 20 --random-seed=5", "-n -t 3 -f one.sql@0 -f two.sql@1 -r",
         "-n -t 3 -f broken.sql", "-n -t 3 -f broken.sql -r", "-n -t 3 -f broken.sql -P 1 -l",
         "-n -t 1 -f badset.sql", "-n -t 1 -f badmeta.sql", "-n -t 1 -f noend.sql", "-n -t 1 -f empty.sql",
-        "-n -t 1 -f missing.sql", "-n -t 2 -f debug.sql", "-n -t 2 -f debug.sql -d", "-n -t 2 -f one.sql -D x=5",
+        "-n -t 1 -f missing.sql", "-n -t 2 -f debug.sql", "-n -t 2 -f notice.sql", "-n -t 2 -f notice.sql -M prepared", "-n -t 2 -f debug.sql -d", "-n -t 2 -f one.sql -D x=5",
         "-b list", "--show-script=tpcb", "--version", "-c x", "--nonsense", "-n --random-seed=42 -S -t 2",
         "-n -t 2 -S no_such_database", "-n -S -C -t 3 -c 2", "-n -S -C -t 3 -P 1 -r",
     ]

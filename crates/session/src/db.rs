@@ -165,6 +165,11 @@ impl Db {
         self.conn.exchange().error()
     }
 
+    /// Hands the notices and warnings of the last reply to `take`.
+    pub fn notices(&self, take: impl FnMut(ServerError)) {
+        self.conn.exchange().notices().for_each(take);
+    }
+
     /// Results of the last reply, before the error if it ended with one.
     pub fn results(&self) -> usize {
         self.conn.exchange().results()
@@ -391,6 +396,11 @@ impl Rows<'_> {
     /// A value of the first row as a whole number.
     pub fn int(&self, column: usize) -> Option<i64> {
         self.first()?.int(column)
+    }
+
+    /// Hands the notices and warnings that came with it to `take`.
+    pub fn notices(&self, take: impl FnMut(ServerError)) {
+        self.exchange.notices().for_each(take);
     }
 
     /// The names of the columns of result `result` (from 0). In the extended protocol they come

@@ -159,6 +159,12 @@ impl Exchange {
         reply.error().map(ServerError::parse)
     }
 
+    /// Notices and warnings that came with the reply.
+    pub fn notices(&self) -> impl Iterator<Item = ServerError> {
+        let Protocol::Postgres { reply, .. } = &self.protocol;
+        reply.notices().map(ServerError::parse)
+    }
+
     /// What the server said before it closed the connection.
     pub fn last_words(&self) -> Option<ServerError> {
         let Protocol::Postgres { reply, .. } = &self.protocol;

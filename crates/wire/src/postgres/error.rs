@@ -152,14 +152,17 @@ fn text(value: &[u8]) -> String {
     String::from_utf8_lossy(kept).into_owned()
 }
 
-/// As libpq prints it: severity, message, then DETAIL, HINT and CONTEXT on lines of their own.
+/// As libpq prints it: severity, message, then DETAIL, HINT and, of errors, CONTEXT on lines of their
+/// own.
 impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:  {}", self.severity, self.message)?;
+        let is_error = matches!(self.severity.as_str(), "ERROR" | "FATAL" | "PANIC");
+        let context = self.where_.as_ref().filter(|_| is_error);
         let lines = [
-            ("DETAIL", &self.detail),
-            ("HINT", &self.hint),
-            ("CONTEXT", &self.where_),
+            ("DETAIL", self.detail.as_ref()),
+            ("HINT", self.hint.as_ref()),
+            ("CONTEXT", context),
         ];
         for (name, value) in lines {
             if let Some(value) = value {

@@ -28,6 +28,8 @@ pub struct Reply {
     block: Block,
     /// The server waits for the data of a COPY.
     wants_copy: bool,
+    /// Notices that came with it.
+    notices: u32,
     /// Body of an error that came when nothing was asked: the end of the session is near.
     farewell: Option<Box<[u8]>>,
 }
@@ -44,6 +46,7 @@ impl Default for Reply {
             complete: None,
             block: Block::Idle,
             wants_copy: false,
+            notices: 0,
             farewell: None,
         }
     }
@@ -74,6 +77,7 @@ impl Reply {
         self.end = None;
         self.ready_missing = ready;
         self.parsed = 0;
+        self.notices = 0;
         self.error = None;
         self.complete = None;
         if rest {
@@ -136,7 +140,11 @@ impl Reply {
             b'E' if self.error.is_none() => self.error = Some(body),
             b'E' => {}
             // A notice, a changed setting or a notification may come at any time.
-            b'N' | b'S' | b'A' => return Ok(()),
+            b'N' => {
+                self.notices += 1;
+                return Ok(());
+            }
+            b'S' | b'A' => return Ok(()),
             b'G' | b'H' | b'W' => {
                 self.wants_copy = kind != b'H';
                 return Err(Violation::Copy);
@@ -157,6 +165,13 @@ impl Reply {
     /// How many Parse messages the server accepted.
     pub fn parsed(&self) -> u32 {
         self.parsed
+    }
+
+    /// Bodies of the NoticeResponses that came with it.
+    pub fn notices(&self) -> impl Iterator<Item = &[u8]> {
+        let messages = (self.notices > 0).then(|| self.messages());
+        let notices = messages.into_iter().flatten();
+        notices.filter_map(|(kind, body)| (kind == b'N').then(|| &self.bytes[body]))
     }
 
     /// State of the session's transaction block.

@@ -4,6 +4,7 @@
 
 use super::options::LEVEL;
 use prony_session::DbError;
+use prony_wire::postgres::ServerError;
 use std::sync::Arc;
 
 /// What becomes of a client whose statement fails.
@@ -26,7 +27,8 @@ pub trait Listener: Send + Sync {
     fn error(&self, text: &str);
     /// Something worth knowing.
     fn info(&self, text: &str);
-    /// Lines that a script writes with `debug()`, line ends included.
+    /// Lines that stand for themselves, line ends included: what a script writes with `debug()`,
+    /// notices of the server.
     fn shown(&self, lines: &str);
     /// A client can not go on; what was wrong has been told.
     fn aborted(&self) {}
@@ -106,6 +108,14 @@ impl Manner {
     pub(super) fn info(&self, text: &str) {
         if let Some(listener) = &self.listener {
             listener.info(text);
+        }
+    }
+
+    /// Tells what the server says beside its results, as libpq prints it.
+    #[cold]
+    pub(super) fn notice(&self, notice: &ServerError) {
+        if let Some(listener) = &self.listener {
+            listener.shown(&format!("{notice}\n"));
         }
     }
 

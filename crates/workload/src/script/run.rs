@@ -128,6 +128,7 @@ impl Client {
                 },
                 command: &script.commands[command],
             };
+            db.notices(|notice| manner.notice(&notice));
             if !manner.goes_on(&error, db.is_up()) {
                 return Err(Ended::Failed(at.abort(&self.text, &error, db)));
             }
@@ -240,7 +241,8 @@ impl Client {
                         let word = if ends { "endpipeline" } else { "syncpipeline" };
                         return Err(at.cannot("", word, "not in pipeline mode"));
                     }
-                    db.sync().await.map_err(Halt::Failed)?;
+                    let rows = db.sync().await.map_err(Halt::Failed)?;
+                    rows.notices(|notice| manner.notice(&notice));
                     pipeline = !ends;
                 }
                 CommandKind::Shell(_) | CommandKind::SetShell { .. } => {
@@ -383,6 +385,7 @@ impl Client {
         };
         manner.debug(|| format!("client {client} receiving"));
         let rows = rows.map_err(Halt::Failed)?;
+        rows.notices(|notice| manner.notice(&notice));
         match &sql.results {
             None => Ok(()),
             Some(results) => self.keep(at, results, &rows),

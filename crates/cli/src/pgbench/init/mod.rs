@@ -177,10 +177,9 @@ impl Init<'_> {
     }
 }
 
-/// Prints what the server has said by the way, as libpq does: without the context.
+/// Prints what the server has said by the way.
 fn notices(control: &mut Control) {
-    for mut notice in control.take_notices() {
-        notice.where_ = None;
+    for notice in control.take_notices() {
         say(&format!("{notice}\n"));
     }
 }
