@@ -28,6 +28,11 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, StoreError> {
         return Err(StoreError::not_a_run(path, "it is not a regular file"));
     }
     let file = File::open(path).map_err(io_error("read", path))?;
+    read_open(&file, path)
+}
+
+/// The bytes of an open file, of a sensible size; `path` is for the message.
+pub(crate) fn read_open(file: &File, path: &Path) -> Result<Vec<u8>, StoreError> {
     let mut bytes = Vec::new();
     file.take(LARGEST_BYTES + 1)
         .read_to_end(&mut bytes)

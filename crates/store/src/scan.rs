@@ -3,7 +3,7 @@
 //! In: the files, as other processes write them. Out: documents and journals by id; dead journals
 //! made documents. Must never: touch the journal of a run that is going on, or a foreign file.
 
-use crate::document::{read_document, read_file, write_document};
+use crate::document::{read_document, read_file, read_open, write_document};
 use crate::error::{StoreError, io_error};
 use crate::id::is_id;
 use crate::journal::read_journal;
@@ -62,7 +62,8 @@ impl RunStore {
             }
             return Ok(Journal::Gone);
         }
-        let Some(told) = read_journal(&path, &read_file(&path)?)? else {
+        // Not by its path: the run may end meanwhile, and its journal go.
+        let Some(told) = read_journal(&path, &read_open(&file, &path)?)? else {
             return Ok(Journal::Gone);
         };
         let mut run = told.run;
