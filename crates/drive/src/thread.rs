@@ -95,6 +95,7 @@ pub(crate) fn work<I: Io>(
             Stop::After(_) | Stop::Starts(_) => 0,
         },
         latency_limit_ns: limit_ns(job.plan),
+        connect_counts: job.plan.connect_counts,
         reconnect: job.plan.reconnect,
     });
     let mut worker = Worker::new(engine, assignment, desk);

@@ -200,6 +200,7 @@ impl Checker<'_> {
             grace,
             latency_limit: None,
             reconnect: true,
+            connect_counts: true,
             protocol: value(&asked.protocol, QueryMode::Prepared),
             describe: value(&asked.describe, true),
             io: value(&asked.io, IoEngine::Auto),

@@ -79,6 +79,8 @@ pub struct DrivePlan {
     pub io: IoEngine,
     /// A new connection for each transaction.
     pub connect_per_transaction: bool,
+    /// Connecting is part of the transaction's time then; else that starts when it is done.
+    pub connect_counts: bool,
     /// How many of the clients use TCP where the others use a unix socket, to estimate the split.
     pub tcp_sample: u32,
     /// Seed of all random numbers; absent: chosen, and named in the result.

@@ -60,9 +60,10 @@ impl Db {
             if self.is_done() {
                 return Err(Ended::Finished);
             }
-            if self.desk.rules().paced && !self.desk.is_over(self.conn.noticed_ns()) {
+            let ready_ns = self.conn.noticed_ns();
+            if self.desk.rules().paced && !self.desk.is_over(ready_ns) {
                 self.wait(Ask::Start).await;
-            } else if self.last_start_ns == Some(self.conn.noticed_ns()) {
+            } else if self.last_start_ns == Some(ready_ns) {
                 // It has asked nothing since its last start. A program that never does, such as a
                 // script without SQL, would hold the loop for good.
                 self.sleep(Duration::from_nanos(1)).await;
@@ -77,7 +78,8 @@ impl Db {
                 started_ns
             };
             self.last_start_ns = Some(started_ns);
-            if self.desk.rules().skips(scheduled_ns, started_ns) {
+            // Who was ready in time is served, however late the loop was.
+            if self.desk.rules().skips(scheduled_ns, ready_ns) {
                 self.skip(kind, scheduled_ns, started_ns);
                 continue;
             }
@@ -92,9 +94,7 @@ impl Db {
             }
             self.wait(Ask::Renew).await;
             if self.conn.is_up() {
-                let mut now = self.conn.now.get();
-                now.connect_ns = self.conn.noticed_ns() - started_ns;
-                self.conn.now.set(now);
+                self.connected();
                 return Ok(());
             }
             let failure = self.conn.failure();
@@ -103,6 +103,19 @@ impl Db {
             }
             self.end(Err(failure)).await?;
         }
+    }
+
+    /// The transaction has its own connection now.
+    fn connected(&mut self) {
+        let (mut now, at_ns) = (self.conn.now.get(), self.conn.noticed_ns());
+        now.connect_ns = at_ns - now.started_ns;
+        if !self.desk.rules().connect_counts {
+            now.started_ns = at_ns;
+            if !self.desk.rules().paced {
+                now.scheduled_ns = at_ns;
+            }
+        }
+        self.conn.now.set(now);
     }
 
     /// Passes over a start that is hopelessly late; it counts as one of the user's transactions.
@@ -218,6 +231,9 @@ impl Db {
                 self.wait(Ask::Reconnect).await;
             } else if self.conn.block() == Block::Idle || self.query("ROLLBACK").await.is_ok() {
                 return Ok(());
+            } else if self.conn.is_up() {
+                // A session that cannot be rolled back is of no use.
+                self.wait(Ask::Renew).await;
             }
         }
     }

@@ -18,6 +18,8 @@ pub struct Rules {
     pub transactions: u64,
     /// Paced starts that are later than this are skipped, nanoseconds.
     pub latency_limit_ns: Option<u64>,
+    /// With a connection for each transaction, connecting is part of its time.
+    pub connect_counts: bool,
     /// A lost connection comes back; else its user cannot go on.
     pub reconnect: bool,
 }
@@ -30,15 +32,16 @@ impl Default for Rules {
             connect_per_transaction: false,
             transactions: 0,
             latency_limit_ns: None,
+            connect_counts: true,
             reconnect: true,
         }
     }
 }
 
 impl Rules {
-    /// Whether a start that was due then is skipped now.
-    pub(crate) fn skips(&self, scheduled_ns: u64, now_ns: u64) -> bool {
-        let late_ns = now_ns.saturating_sub(scheduled_ns);
+    /// Whether a start that was due then is skipped for a user who was ready at `ready_ns`.
+    pub(crate) fn skips(&self, scheduled_ns: u64, ready_ns: u64) -> bool {
+        let late_ns = ready_ns.saturating_sub(scheduled_ns);
         self.paced && self.latency_limit_ns.is_some_and(|limit| late_ns > limit)
     }
 }

@@ -22,7 +22,7 @@ impl Call {
         say(text);
     }
 
-    /// Text for stdout. A reader that has gone away ends nothing, as with pgbench.
+    /// Text for stdout. A reader that has gone away ends nothing: the run is still stored.
     pub fn print(&self, text: &str) {
         let mut out = stdout().lock();
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

@@ -3,7 +3,7 @@
 //! In: `-h`, `-p`, `-U`, a database name that may be a connection string, the environment. Out: a
 //! target; a control connection; errors in libpq's words. Must never: show a password.
 
-use super::call::Call;
+use super::call::{Call, say};
 use super::password;
 use crate::secrets;
 use prony_dialect::pgbench::{Connection, Voice};
@@ -98,6 +98,20 @@ fn needs_password(error: &control::Error) -> bool {
     };
     let cause = last.map(|failure| &failure.cause);
     matches!(cause, Some(Cause::Login(ConnectError::PasswordNeeded)))
+}
+
+/// Prints what is dubious about how a server is to be reached, as libpq does.
+pub fn warn(target: &Target) {
+    for warning in &target.warnings {
+        say(&format!("WARNING: {warning}\n"));
+    }
+}
+
+/// Prints what the server has said by the way, as libpq does.
+pub fn notices(control: &mut Control) {
+    for notice in control.take_notices() {
+        say(&format!("{notice}\n"));
+    }
 }
 
 /// All that pgbench says where it cannot connect. `database`: the name asked for; `purpose`: what the

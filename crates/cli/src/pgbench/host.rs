@@ -64,7 +64,12 @@ impl Host for System<'_> {
             file.read_to_end(&mut bytes)
         };
         read.map_err(|error| failed("read", &error))?;
-        let text = String::from_utf8_lossy(&bytes);
+        // Sent otherwise than it was written, a statement would do other work.
+        let text = String::from_utf8(bytes).map_err(|_| {
+            self.voice.fatal(&format!(
+                "could not read file \"{name}\": it is not text in UTF-8"
+            ))
+        })?;
         let level = u32::from(self.level.major());
         let script = Script::parse(&mut self.names, &name, &text, level)
             .map_err(|error| error.as_pgbench(self.voice.progname(), level))?;

@@ -190,7 +190,8 @@ fn early(
         return Some(failure.clone());
     }
     if driven.interrupted {
-        return Some(signal.map_or("interrupted", |(_, name)| name).to_owned());
+        let early = "ended at the first client that could not go on";
+        return Some(signal.map_or(early, |(_, name)| name).to_owned());
     }
     match drive.stop {
         // Half a second of slack: the window is counted in whole intervals.

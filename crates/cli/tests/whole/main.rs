@@ -3,6 +3,7 @@
 //! Needs PostgreSQL's programs on this machine, as all tests on a real server do. One binary, so
 //! that its tests share one server and are linked once.
 
+mod benchmark;
 mod common;
 mod initialize;
 mod life;

@@ -149,6 +149,7 @@ pub fn plan(clients: u32, seconds: f64) -> DrivePlan {
         grace: Duration::from_secs(5),
         latency_limit: None,
         reconnect: true,
+        connect_counts: true,
         protocol: QueryMode::Prepared,
         describe: true,
         io: IoEngine::Auto,

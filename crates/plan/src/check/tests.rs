@@ -30,6 +30,7 @@ fn the_defaults() {
         grace: Duration::from_secs(5),
         latency_limit: None,
         reconnect: true,
+        connect_counts: true,
         protocol: QueryMode::Prepared,
         describe: true,
         io: IoEngine::Auto,

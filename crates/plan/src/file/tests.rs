@@ -247,6 +247,7 @@ fn any_drive() -> impl Strategy<Value = DrivePlan> {
                 grace,
                 latency_limit: None,
                 reconnect: true,
+                connect_counts: true,
                 protocol,
                 describe: truths[0],
                 io,

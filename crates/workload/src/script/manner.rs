@@ -30,8 +30,8 @@ pub trait Listener: Send + Sync {
     /// Lines that stand for themselves, line ends included: what a script writes with `debug()`,
     /// notices of the server.
     fn shown(&self, lines: &str);
-    /// A client can not go on; what was wrong has been told.
-    fn aborted(&self) {}
+    /// A client cannot go on; what was wrong has been told.
+    fn aborted(&self, _client: u32) {}
 }
 
 /// How scripts are run.
@@ -47,6 +47,9 @@ pub struct Manner {
     pub latency_limit_ns: Option<u64>,
     /// `\shell` and `\setshell` run, and hold up all clients of their worker meanwhile.
     pub shell: bool,
+    /// What a script asks wrongly fails when it is reached, and what fails after the end of the run
+    /// is in no figure.
+    pub as_pgbench: bool,
     /// The server gets libpq's requests: statements are prepared in round trips of their own, those
     /// of a pipeline before it, and a pipeline that failed is followed by one more Sync.
     pub as_libpq: bool,
@@ -69,6 +72,7 @@ impl Default for Manner {
             max_tries: 1,
             latency_limit_ns: None,
             shell: false,
+            as_pgbench: false,
             as_libpq: false,
             per_command: false,
             verbose: false,

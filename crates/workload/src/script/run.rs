@@ -19,6 +19,9 @@ use prony_wire::{QueryMode, Row, Statement, Value as Wire};
 use std::convert::Infallible;
 use std::time::Duration;
 
+/// Said of a value that cannot be kept as it is.
+const NOT_TEXT: &str = "a value is not text in UTF-8: set client_encoding to UTF8";
+
 /// Variables of a statement that are handed on without an allocation.
 const VALUES_MAX: usize = 16;
 
@@ -40,9 +43,10 @@ pub(super) async fn run(
     mut client: Client,
     mut db: Db,
 ) -> Result<Infallible, Ended> {
+    let number = client.number;
     let ended = client.transactions(shared, &mut db).await;
     if let (Err(Ended::Failed(_)), Some(listener)) = (&ended, &shared.manner.listener) {
-        listener.aborted();
+        listener.aborted(number);
     }
     ended
 }
@@ -62,8 +66,7 @@ impl Client {
     async fn transactions(&mut self, shared: &Shared, db: &mut Db) -> Result<Infallible, Ended> {
         let (manner, id) = (&shared.manner, self.number);
         let simple = db.mode() == QueryMode::Simple;
-        if manner.listener.is_none() {
-            // With a listener the command itself fails, when it is reached.
+        if !manner.as_pgbench {
             let problems = shared.scripts.iter();
             let problem = problems.filter_map(|script| protocol_problem(script, simple));
             if let Some(problem) = problem.into_iter().next() {
@@ -147,8 +150,7 @@ impl Client {
                 // Whatever is wrong with the connection shows again in what follows.
                 let _ = db.sync().await;
             }
-            if manner.listener.is_some() && db.is_over() {
-                // As pgbench does: what fails after the end is in no figure.
+            if manner.as_pgbench && db.is_over() {
                 return Err(Ended::Stopped);
             }
             let again = manner.tries_again(&error, tries, db.response_ns());
@@ -459,8 +461,9 @@ impl Client {
             })?;
             if let Some(id) = id {
                 // NULL becomes an empty text, as libpq gives it.
-                let text = String::from_utf8_lossy(value.unwrap_or_default());
-                self.evaluator.variables.set_text(id, &text);
+                let text = std::str::from_utf8(value.unwrap_or_default());
+                let text = text.map_err(|_| at.unfit(result, NOT_TEXT))?;
+                self.evaluator.variables.set_text(id, text);
             }
         }
         Ok(())

@@ -130,7 +130,12 @@ impl At<'_> {
             drop(self.cannot("", "SQL", what));
             return self.native(&error.message, what);
         } else {
-            let (query, said) = (db.results(), self.said(text, error, db));
+            // pgbench counts within each statement, and those of a pipeline are read one by one.
+            let query = match self.command.kind {
+                CommandKind::SyncPipeline | CommandKind::EndPipeline => 0,
+                _ => db.results(),
+            };
+            let said = self.said(text, error, db);
             self.manner.error(&format!(
                 "client {client} script {script} aborted in command {command} query {query}: {said}"
             ));

@@ -49,7 +49,7 @@ pub fn run(
     let set = scripts(call, options, files)?;
     // Until here a Ctrl-C ended the process by itself; from the run on it ends the run.
     let ready = setup::prepare(call, options, &mut target)?;
-    let scale = scale(&set, options, ready.tables);
+    let scale = scale(options, ready.tables);
     let signals = Signals::listen().map_err(|error| voice.fatal(&error.to_string()))?;
     let speaker = Arc::new(Speaker::new(call, options, signals.flag()));
     let shown: Vec<Script> = set.scripts.clone();
@@ -87,6 +87,7 @@ pub fn run(
             if let Some(writer) = writer {
                 writer.discard();
             }
+            signals.pass_on();
             return Err(not_started(call, &error));
         }
     };
@@ -101,9 +102,11 @@ pub fn run(
     };
     let aborted = is_aborted(&driven);
     let mut status = 0;
-    if aborted && options.exit_on_abort {
+    if let (Some(client), true) = (speaker.first_aborted(), options.exit_on_abort) {
         // pgbench gives no report then.
-        call.tell(&voice.error("Run was aborted due to an error in thread 0"));
+        let thread = thread_of(options, client);
+        let text = format!("Run was aborted due to an error in thread {thread}");
+        call.tell(&voice.error(&text));
         status = ABORTED;
     } else {
         call.print(&report(
@@ -122,7 +125,18 @@ pub fn run(
     }
     logs.complain();
     store::finish(call, &plan, &driven, run, writer, signals.asked());
+    signals.pass_on();
     Ok(status)
+}
+
+/// The thread that drives a client.
+fn thread_of(options: &RunOptions, client: u32) -> u32 {
+    let mut end = 0;
+    let holds = |thread: &u32| {
+        end += prony_drive::share(options.clients, options.threads, *thread);
+        client < end
+    };
+    (0..options.threads).find(holds).unwrap_or_default()
 }
 
 /// Files and builtin scripts in the order in which they were given.
@@ -158,7 +172,7 @@ fn scripts(call: &Call, options: &RunOptions, files: Files) -> Result<ScriptSet,
 }
 
 /// The scale that is reported and that `:scale` has.
-fn scale(_: &ScriptSet, options: &RunOptions, tables: Option<TableFacts>) -> u32 {
+fn scale(options: &RunOptions, tables: Option<TableFacts>) -> u32 {
     tables.map_or(options.scale.unwrap_or(1), |tables| tables.scale)
 }
 

@@ -28,6 +28,7 @@ pub struct Ready {
 /// The text for stderr.
 pub fn prepare(call: &Call, options: &RunOptions, target: &mut Target) -> Result<Ready, String> {
     let voice = &call.voice;
+    connection::warn(target);
     let mut control = connection::connect(target).map_err(|problem| {
         connection::refusal(call, &options.connection.dbname, &problem, "setup")
     })?;
@@ -47,7 +48,9 @@ pub fn prepare(call: &Call, options: &RunOptions, target: &mut Target) -> Result
             // Nothing is copied before a run.
             Work::Copy { .. } => {}
             Work::Sql(sql) => {
-                if let Err(error) = control.execute(&sql) {
+                let done = control.execute(&sql);
+                connection::notices(&mut control);
+                if let Err(error) = done {
                     call.tell(&voice.error(&error.to_string()));
                     call.tell(&voice.detail("(ignoring this error and continuing anyway)"));
                 }

@@ -6,14 +6,16 @@ use super::super::call::Call;
 use prony_dialect::pgbench::{RunOptions, Voice};
 use prony_workload::script::Listener;
 use std::io::{Write, stderr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Speaks for all clients.
 pub struct Speaker {
     voice: Voice,
     /// Set when the run is to end with its first aborted client.
     end: Option<Arc<AtomicBool>>,
+    /// The first client that could not go on.
+    first: Mutex<Option<u32>>,
 }
 
 impl Speaker {
@@ -22,7 +24,13 @@ impl Speaker {
         Speaker {
             voice: call.voice.clone(),
             end: options.exit_on_abort.then_some(end),
+            first: Mutex::new(None),
         }
+    }
+
+    /// The first client that could not go on.
+    pub fn first_aborted(&self) -> Option<u32> {
+        *self.first.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -44,7 +52,10 @@ impl Listener for Speaker {
         write(lines);
     }
 
-    fn aborted(&self) {
+    fn aborted(&self, client: u32) {
+        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert(client);
+        drop(first);
         if let Some(end) = &self.end {
             end.store(true, Ordering::Relaxed);
         }

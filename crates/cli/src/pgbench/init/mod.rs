@@ -35,9 +35,7 @@ pub fn initialize(
     load_jobs: Option<u32>,
 ) -> Result<(), Refused> {
     let mut target = target.clone();
-    for warning in &target.warnings {
-        say(&format!("WARNING:  {warning}\n"));
-    }
+    connection::warn(&target);
     let mut control = connection::connect(&mut target).map_err(|problem| {
         let database = &options.connection.dbname;
         refuse(connection::refusal(
@@ -91,7 +89,7 @@ type Told = Result<(), String>;
 
 impl Init<'_> {
     fn steps(&self, control: &mut Control) -> Told {
-        notices(control);
+        connection::notices(control);
         let mut took = Vec::new();
         for letter in self.options.steps.chars() {
             let started = Instant::now();
@@ -141,7 +139,7 @@ impl Init<'_> {
     fn is_ordinary(&self, control: &mut Control, table: Table) -> Result<bool, String> {
         self.go_on()?;
         let rows = control.query_with(RELKIND_SQL, &[table.name()]);
-        notices(control);
+        connection::notices(control);
         let rows = rows.map_err(|error| self.query_failed(&error, RELKIND_SQL))?;
         let kind = rows.first().and_then(|row| row.first());
         Ok(kind.and_then(Option::as_deref) == Some(ORDINARY))
@@ -150,7 +148,7 @@ impl Init<'_> {
     fn statement(&self, control: &mut Control, sql: &str) -> Told {
         self.go_on()?;
         let done = control.execute(sql);
-        notices(control);
+        connection::notices(control);
         done.map(drop)
             .map_err(|error| self.query_failed(&error, sql))
     }
@@ -174,12 +172,5 @@ impl Init<'_> {
         } else {
             Err(String::new())
         }
-    }
-}
-
-/// Prints what the server has said by the way.
-fn notices(control: &mut Control) {
-    for notice in control.take_notices() {
-        say(&format!("{notice}\n"));
     }
 }

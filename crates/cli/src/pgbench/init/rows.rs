@@ -5,7 +5,8 @@
 
 use super::super::call::say;
 use super::super::connection;
-use super::{Init, Told, notices};
+use super::super::connection::notices;
+use super::{Init, Told};
 use prony_dialect::pgbench::{InitOptions, Level, LoadProgress, copy_sql};
 use prony_server::Control;
 use prony_workload::parts;

@@ -1,0 +1,136 @@
+//! Runs of `prony pgbench` where they differ from the comparison with the real one: ends, the store,
+//! figures. The comparison itself is `scripts/tests/pgbench.sh`.
+
+use crate::common::{Bench, last, ok, said, signal, under_way};
+use prony_store::State;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, Output};
+
+fn command(bench: &Bench, words: &str) -> Command {
+    let mut command = bench.command(&format!("pgbench {words}"));
+    command
+        .arg(&bench.url)
+        .current_dir(&bench.home)
+        .env("PRONY_PGBENCH_COMPAT", "18");
+    command
+}
+
+fn pgbench(bench: &Bench, words: &str) -> Output {
+    let output = command(bench, words).output().expect("it starts");
+    bench.silent(output)
+}
+
+/// A database with pgbench's tables.
+fn loaded(name: &str) -> Bench {
+    let bench = Bench::new(name);
+    ok(&bench.prony("load tpcb --scale 1"));
+    bench
+}
+
+#[test]
+fn a_run_is_reported_and_kept() {
+    let bench = loaded("pgbench_kept");
+    let words = "-n -N -b se@3 -c 2 -t 40 --random-seed=5 --percentiles=50,100";
+    let output = pgbench(&bench, words);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let report = ok(&output);
+    for line in [
+        "number of transactions actually processed: 80/80\n",
+        "latency p50 = ",
+        "latency p100 = ",
+        "SQL script 2: <builtin: select only>\n",
+    ] {
+        assert!(report.contains(line), "no {line:?} in {report}");
+    }
+    let run = last(&bench);
+    assert_eq!((run.state, run.drive.seed), (State::Complete, 5));
+    assert_eq!(run.measured.kinds[0].committed, 80);
+    let arguments = run.asked["arguments"].to_string();
+    assert!(arguments.contains("--random-seed=5"), "{arguments}");
+}
+
+#[test]
+fn a_signal_ends_the_run_with_its_report_and_the_process_as_signals_do() {
+    let bench = loaded("pgbench_signal");
+    for (name, number) in [("-INT", 2), ("-TERM", 15)] {
+        let (child, _) = under_way(command(&bench, "-n -S -c 2 -T 300 -P 1"));
+        signal(&child, name);
+        let output = bench.silent(child.wait_with_output().expect("it ends"));
+        assert_eq!(output.status.signal(), Some(number), "{}", said(&output));
+        let report = String::from_utf8_lossy(&output.stdout);
+        assert!(report.contains("\ntps = "), "{report}");
+        assert!(said(&output).contains("the above results are incomplete"));
+        let run = last(&bench);
+        assert_eq!(run.state, State::Partial);
+        assert!(run.measured.kinds[0].committed > 0);
+    }
+}
+
+#[test]
+fn an_ignored_signal_stays_ignored() {
+    let bench = loaded("pgbench_ignored");
+    let mut command = command(&bench, "-n -S -T 3 -P 1");
+    // SAFETY: signal is safe to call between fork and exec (signal-safety(7)).
+    unsafe {
+        command.pre_exec(|| {
+            libc::signal(libc::SIGINT, libc::SIG_IGN);
+            Ok(())
+        });
+    }
+    let (child, _) = under_way(command);
+    signal(&child, "-INT");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+}
+
+#[test]
+fn connecting_is_no_part_of_a_latency() {
+    let bench = loaded("pgbench_connect");
+    ok(&pgbench(&bench, "-n -S -C -t 40 -L 10000"));
+    let all = &last(&bench).measured.kinds[0];
+    let connect = all.connect.as_ref().expect("each connected");
+    assert_eq!(connect.samples, 40);
+    // A new session takes the server many times what a look at one row takes.
+    assert!(
+        all.response.mean_ns < connect.mean_ns,
+        "{} of {}",
+        all.response.mean_ns,
+        connect.mean_ns
+    );
+}
+
+#[test]
+fn the_first_abort_can_end_the_run_and_names_its_thread() {
+    let bench = loaded("pgbench_abort");
+    let script = "\\if :client_id = 1\nselect 1/0;\n\\else\nselect pg_sleep(0.01);\n\\endif\n";
+    std::fs::write(bench.home.join("one.sql"), script).expect("a file");
+    let output = pgbench(&bench, "-n -c 2 -j 2 -T 300 --exit-on-abort -f one.sql");
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    let said = said(&output);
+    assert!(said.contains("error in thread 1\n"), "{said}");
+    assert!(said.contains("division by zero"), "{said}");
+    let run = last(&bench);
+    let why = run.ended_because.unwrap_or_default();
+    assert!(why.contains("could not go on"), "{why}");
+}
+
+#[test]
+fn bytes_that_are_no_text_are_refused_and_not_changed() {
+    let bench = loaded("pgbench_bytes");
+    std::fs::write(bench.home.join("raw.sql"), b"select '\xe9';\n").expect("a file");
+    let output = pgbench(&bench, "-n -t 1 -f raw.sql");
+    assert_eq!(output.status.code(), Some(1));
+    let said = said(&output);
+    assert!(said.contains("file \"raw.sql\": it is not text"), "{said}");
+}
+
+#[test]
+fn without_a_store_it_runs_all_the_same() {
+    let bench = loaded("pgbench_nowhere");
+    let output = command(&bench, "-n -S -t 5")
+        .env("PRONY_HOME", "/dev/full/nowhere")
+        .output()
+        .expect("it starts");
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(said(&output), "");
+}
