@@ -178,6 +178,11 @@ impl Db {
         self.conn.exchange().error()
     }
 
+    /// Whether the connection was given up because of a COPY.
+    pub fn met_copy(&self) -> bool {
+        self.conn.exchange().met_copy()
+    }
+
     /// Hands the notices and warnings of the last reply to `take`.
     pub fn notices(&self, take: impl FnMut(ServerError)) {
         self.conn.exchange().notices().for_each(take);

@@ -120,10 +120,10 @@ impl Exchange {
     /// What to say before the connection is closed, so that the server need not wonder.
     pub fn farewell(&self) -> &'static [u8] {
         let Protocol::Postgres { codec, reply } = &self.protocol;
-        match (reply.wants_copy(), codec.mode()) {
-            (false, _) => TERMINATE,
-            (true, QueryMode::Simple) => END_COPY,
-            (true, _) => END_COPY_EXTENDED,
+        match (reply.copy(), codec.mode()) {
+            (Some(true), QueryMode::Simple) => END_COPY,
+            (Some(true), _) => END_COPY_EXTENDED,
+            _ => TERMINATE,
         }
     }
 
@@ -157,6 +157,12 @@ impl Exchange {
     pub fn error(&self) -> Option<ServerError> {
         let Protocol::Postgres { reply, .. } = &self.protocol;
         reply.error().map(ServerError::parse)
+    }
+
+    /// Whether the last request turned out to be a COPY, which is not supported.
+    pub fn met_copy(&self) -> bool {
+        let Protocol::Postgres { reply, .. } = &self.protocol;
+        reply.copy().is_some()
     }
 
     /// Notices and warnings that came with the reply.

@@ -14,6 +14,5 @@ pub use channel::Channel;
 pub use exchange::{Block, Exchange, Fed};
 pub use log_in::{LogIn, LoggedIn};
 pub use postgres::reply::Row;
-pub use postgres::violation::NO_COPY;
 pub use secret::Secret;
 pub use statement::{Effect, QueryMode, Statement, Statements, Value};

@@ -26,8 +26,8 @@ pub struct Reply {
     error: Option<Range<usize>>,
     complete: Option<Range<usize>>,
     block: Block,
-    /// The server waits for the data of a COPY.
-    wants_copy: bool,
+    /// A COPY was met; true: the server waits for its data.
+    copy: Option<bool>,
     /// Notices that came with it.
     notices: u32,
     /// Body of an error that came when nothing was asked: the end of the session is near.
@@ -45,7 +45,7 @@ impl Default for Reply {
             error: None,
             complete: None,
             block: Block::Idle,
-            wants_copy: false,
+            copy: None,
             notices: 0,
             farewell: None,
         }
@@ -146,7 +146,7 @@ impl Reply {
             }
             b'S' | b'A' => return Ok(()),
             b'G' | b'H' | b'W' => {
-                self.wants_copy = kind != b'H';
+                self.copy = Some(kind != b'H');
                 return Err(Violation::Copy);
             }
             _ => return Err(Violation::Unexpected(kind)),
@@ -157,9 +157,9 @@ impl Reply {
         Ok(())
     }
 
-    /// Whether the server waits for the data of a COPY, of which there is none.
-    pub fn wants_copy(&self) -> bool {
-        self.wants_copy
+    /// Whether a COPY was met, and if so whether the server waits for data, of which there is none.
+    pub fn copy(&self) -> Option<bool> {
+        self.copy
     }
 
     /// How many Parse messages the server accepted.

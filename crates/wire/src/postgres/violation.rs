@@ -14,9 +14,6 @@ pub enum Violation {
     Copy,
 }
 
-/// What is said of a COPY among a workload's statements.
-pub const NO_COPY: &str = "COPY is not supported among the statements of a load";
-
 impl std::fmt::Display for Violation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -27,7 +24,7 @@ impl std::fmt::Display for Violation {
                     *kind as char
                 )
             }
-            Violation::Copy => f.write_str(NO_COPY),
+            Violation::Copy => f.write_str("COPY is not supported among the statements of a load"),
             Violation::Length(kind, length) => {
                 write!(
                     f,

@@ -9,7 +9,7 @@ use super::error::EvalError;
 use super::eval::Place;
 use super::manner::Manner;
 use prony_session::{Db, DbError};
-use prony_wire::{NO_COPY, QueryMode};
+use prony_wire::QueryMode;
 
 /// Why a script did not come to its end.
 pub(super) enum Halt {
@@ -55,11 +55,15 @@ impl At<'_> {
         if !problem.is_empty() {
             self.manner.error(problem);
         }
+        self.tell_abort(word, what);
+        Halt::Cannot(self.native(problem, what))
+    }
+
+    fn tell_abort(&self, word: &str, what: &str) {
         let (client, Place { script, command }) = (self.client, self.place);
         self.manner.error(&format!(
             "client {client} aborted in command {command} ({word}) of script {script}; {what}"
         ));
-        Halt::Cannot(self.native(problem, what))
     }
 
     #[cold]
@@ -122,12 +126,12 @@ impl At<'_> {
     #[cold]
     pub fn abort(&self, text: &str, error: &DbError, db: &Db) -> String {
         let (client, Place { script, command }) = (self.client, self.place);
-        if error.message.contains(NO_COPY) {
+        if db.met_copy() {
             self.manner
                 .error("COPY is not supported in pgbench, aborting");
         } else if !db.is_up() && db.server_error().is_none() {
             let what = "perhaps the backend died while processing";
-            drop(self.cannot("", "SQL", what));
+            self.tell_abort("SQL", what);
             return self.native(&error.message, what);
         } else {
             // pgbench counts within each statement, and those of a pipeline are read one by one.
