@@ -115,6 +115,8 @@ fn drive(scripts: &Scripts, mode: QueryMode, replies: &[u8]) -> Ended {
                 assert_eq!(fed.expect("the protocol holds"), Fed::Complete);
             }
             Ask::Sleep => {}
+            // A session that cannot be rolled back is given up for a new one.
+            Ask::Renew => conn.opened(),
             other => panic!("{other:?} on a connection that is up"),
         }
         conn.ready(clock_ns);
