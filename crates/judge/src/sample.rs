@@ -70,6 +70,7 @@ pub(crate) fn healthy() -> Run {
             drain_s: 0.01,
         },
         warmup: None,
+        rates: Vec::new(),
         measured: Figures {
             seconds: 60.0,
             kinds: vec![all],

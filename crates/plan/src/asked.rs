@@ -110,6 +110,14 @@ impl Asked {
         self.options.insert(key.to_owned(), placed);
     }
 
+    /// A flag that is one value, for an option of the workload.
+    pub fn add_option_value(&mut self, name: &str, key: &str, value: Option<toml::Value>) {
+        if let Some(value) = value {
+            let place = Place::Flag(name.to_owned());
+            self.options.insert(key.to_owned(), Placed { value, place });
+        }
+    }
+
     /// Lays `over` (flags) on top of this (a file): what `over` gives replaces what was given here.
     ///
     /// Of two values that exclude each other the one in `over` wins and the one here is dropped:

@@ -116,6 +116,7 @@ pub fn closed() -> Run {
             drain_s: 0.01,
         },
         warmup: None,
+        rates: Vec::new(),
         measured: Figures {
             seconds,
             kinds: vec![

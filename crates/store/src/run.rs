@@ -44,6 +44,9 @@ pub struct Run {
     pub warmup: Option<Figures>,
     /// Figures of the measured window: the result.
     pub measured: Figures,
+    /// What the workload's field counts beside transactions a second, such as NOPM; leads the result.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rates: Vec<Rate>,
     /// One entry a second, warm-up included.
     pub series: Vec<Second>,
     /// Reconnects, outages and the like, in order of time.
@@ -75,6 +78,7 @@ impl Default for Run {
             window: Window::default(),
             warmup: None,
             measured: Figures::default(),
+            rates: Vec::new(),
             series: Vec::new(),
             events: Vec::new(),
             client: Client::default(),
@@ -82,6 +86,22 @@ impl Default for Run {
             checks: Vec::new(),
         }
     }
+}
+
+/// A rate under the name by which the workload's field knows it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Rate {
+    /// Its name, such as `NOPM`.
+    pub name: String,
+    /// What it counts: `new orders committed a minute`.
+    pub title: String,
+    /// The figure.
+    pub value: f64,
+    /// For each unit of scale.
+    pub per_scale: f64,
+    /// What is to be known about it; absent where there is nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// How a run ended.

@@ -21,5 +21,5 @@ pub use error::Error;
 pub use progress::{Phase, Progress, Step};
 pub use registry::{find, list, option_problems};
 pub use workload::{
-    CheckReport, Finding, LoadReport, LoadRequest, Loaded, State, TableFacts, Workload,
+    CheckReport, Finding, LoadReport, LoadRequest, Loaded, RateOf, State, TableFacts, Workload,
 };

@@ -38,6 +38,11 @@ pub trait Workload: Send + Sync {
         Some(self.name())
     }
 
+    /// Rates that its field knows by names of their own, the leading one first.
+    fn rates(&self) -> &'static [RateOf] {
+        &[]
+    }
+
     /// What is wrong with the values of a plan's options, as far as that shows without a server.
     fn check_options(&self, _plan: &WorkloadPlan, _protocol: QueryMode) -> Vec<Error> {
         Vec::new()
@@ -74,6 +79,20 @@ pub trait Workload: Send + Sync {
     /// # Errors
     /// The data is missing, half-loaded, or of another scale than asked.
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<Loaded, Error>;
+}
+
+/// A rate of one kind of transaction, by the minute.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateOf {
+    /// Its name, such as `NOPM`.
+    pub name: &'static str,
+    /// What it counts.
+    pub title: &'static str,
+    /// The kind that is counted when it commits.
+    pub kind: &'static str,
+    /// The most that a unit of scale gives with the specification's keying and think times, and what
+    /// more than that is called.
+    pub most_per_scale: Option<(f64, &'static str)>,
 }
 
 /// What is asked of a load.

@@ -62,6 +62,28 @@ pub struct RunArgs {
     #[arg(long, short = 'D', value_name = "NAME=VALUE", help_heading = "Load")]
     pub define: Vec<String>,
 
+    /// Workload `tpcc`: how a transaction is sent: procedures, statements, pipelined [default:
+    /// procedures]
+    #[arg(long, value_name = "MODE", help_heading = "Load")]
+    pub mode: Option<String>,
+
+    /// Workload `tpcc`: whose transactions: standard, hammerdb, hammerdb-4.6 [default: standard]
+    #[arg(long, value_name = "PROFILE", help_heading = "Load")]
+    pub profile: Option<String>,
+
+    /// Workload `tpcc`: the warehouses of a user: user (one of its own) or all [default: user]
+    #[arg(long, value_name = "WHICH", help_heading = "Load")]
+    pub home: Option<String>,
+
+    /// Workload `tpcc`: keying and think times: none, or spec [default: none]
+    #[arg(long, value_name = "PACING", help_heading = "Load")]
+    pub pacing: Option<String>,
+
+    /// Workload `tpcc`: tries of a transaction that meets a serialization failure or deadlock
+    /// [default: 10]
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    pub max_tries: Option<i64>,
+
     /// Virtual users, each with a connection of its own [default: 8]
     #[arg(long, short = 'c', value_name = "N", help_heading = "Load")]
     pub clients: Option<u64>,
@@ -181,6 +203,15 @@ impl RunArgs {
         asked.add_option_flag("--file", "files", &self.files);
         asked.add_option_flag("--builtin", "builtin", &self.builtin);
         asked.add_option_flag("--define", "define", &self.define);
+        for (name, key, text) in [
+            ("--mode", "mode", &self.mode),
+            ("--profile", "profile", &self.profile),
+            ("--home", "home", &self.home),
+            ("--pacing", "pacing", &self.pacing),
+        ] {
+            asked.add_option_value(name, key, text.clone().map(Into::into));
+        }
+        asked.add_option_value("--max-tries", "max_tries", self.max_tries.map(Into::into));
         asked
     }
 }

@@ -4,12 +4,15 @@
 //! password; every URL in it is redacted.
 
 use super::{Order, Place, host};
+use crate::command::server;
 use crate::exit::Exit;
 use prony_drive::{Driven, Happening, Incident, Start};
 use prony_plan::{Choice, DrivePlan, Pace, Plan, Stop, to_json};
 use prony_server::{Address, Control, Facts};
-use prony_store::{Drive, Event, Run, Server, State, Window, Workload as WorkloadRun, started_now};
-use prony_workload::{Loaded, Workload};
+use prony_store::{
+    Drive, Event, Rate, Run, Server, State, Window, Workload as WorkloadRun, started_now,
+};
+use prony_workload::{Loaded, RateOf, Workload};
 
 /// What the document calls a user whose program could not go on.
 const USER_ENDED: &str = "user ended";
@@ -122,6 +125,7 @@ pub fn end(run: &mut Run, drive: &DrivePlan, driven: &Driven, signal: Option<(Ex
         .as_ref()
         .map(|part| prony_store::figures(part, kinds));
     run.measured = prony_store::figures(measured, kinds);
+    run.rates = rates(run);
     run.client = prony_store::client(measured);
     run.timing = prony_store::timing(&measured.stamps, split(run, drive, driven));
     let start_ns = driven.start.schedule.start_ns;
@@ -135,6 +139,29 @@ pub fn end(run: &mut Run, drive: &DrivePlan, driven: &Driven, signal: Option<(Ex
         Some(_) => State::Partial,
         None => State::Complete,
     };
+}
+
+/// The rates that the workload's field knows by names of their own.
+fn rates(run: &Run) -> Vec<Rate> {
+    let Ok(workload) = server::workload(&run.workload.name) else {
+        return Vec::new();
+    };
+    let rate = |of: &RateOf| {
+        let kinds = &run.measured.kinds;
+        let counted = kinds.iter().find(|figures| figures.kind == of.kind)?;
+        let value = counted.tps * 60.0;
+        let per_scale = value / f64::from(run.workload.scale.max(1));
+        let (most, what) = of.most_per_scale.unwrap_or((f64::INFINITY, ""));
+        let note = (per_scale > most).then(|| format!("{what}: above {most} for each"));
+        Some(Rate {
+            name: of.name.to_owned(),
+            title: of.title.to_owned(),
+            value,
+            per_scale,
+            note,
+        })
+    };
+    workload.rates().iter().filter_map(rate).collect()
 }
 
 /// Where stamps were available, in words.

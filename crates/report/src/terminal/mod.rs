@@ -81,7 +81,29 @@ fn headline(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     let empty = Default::default();
     let all = run.measured.kinds.first().unwrap_or(&empty);
     let figure = format!("{} transactions/s committed", units::rate(all.tps));
-    writeln!(out, "\n  {}", style.bold(&figure))?;
+    writeln!(out)?;
+    for rate in &run.rates {
+        let note = rate
+            .note
+            .as_deref()
+            .map_or(String::new(), |note| format!("; {note}"));
+        let name = format!("{} {}", units::rate(rate.value), plain(&rate.name));
+        let rest = format!(
+            " ({}); {} for each unit of scale{}",
+            plain(&rate.title),
+            units::rate(rate.per_scale),
+            plain(&note)
+        );
+        for (number, line) in wrap(&(name + &rest), style.width - 2).iter().enumerate() {
+            let line = if number == 0 {
+                style.bold(line)
+            } else {
+                line.clone()
+            };
+            writeln!(out, "  {line}")?;
+        }
+    }
+    writeln!(out, "  {}", style.bold(&figure))?;
     let mut counted = format!(
         "{} in the {} measured",
         units::counted(all.committed, "transaction", "transactions"),

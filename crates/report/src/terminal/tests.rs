@@ -31,6 +31,26 @@ fn the_headline_comes_first_and_says_what_it_counts() {
 }
 
 #[test]
+fn the_rate_that_the_field_knows_by_name_leads() {
+    let mut run = sample_run::closed();
+    run.rates = vec![prony_store::Rate {
+        name: "NOPM".into(),
+        title: "new orders committed a minute".into(),
+        value: 54_818.0,
+        per_scale: 548.18,
+        note: Some("unpaced: above 12.86 for each".into()),
+    }];
+    let text = text(&run, None);
+    let at = |what: &str| {
+        text.find(what)
+            .unwrap_or_else(|| panic!("no `{what}` in\n{text}"))
+    };
+    assert!(at("54,818 NOPM (new orders committed a minute)") < at("27,700 transactions/s"));
+    let words = text.replace("\n  ", " ");
+    assert!(words.contains("548 for each unit of scale; unpaced: above 12.86 for each"));
+}
+
+#[test]
 fn no_line_is_wider_than_asked_and_none_holds_an_escape_code() {
     for run in [sample_run::closed(), sample_run::open_partial()] {
         let text = text(&run, None);
