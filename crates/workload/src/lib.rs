@@ -12,6 +12,7 @@ pub mod registry;
 pub mod script;
 pub mod stop;
 pub mod tpcb;
+pub mod tpcc;
 pub mod workload;
 
 mod sql;
