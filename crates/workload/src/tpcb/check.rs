@@ -12,8 +12,8 @@
 //! pgbench empties the history at the start of each run (unless -n), and its -i once too. The
 //! catalog shows that: TRUNCATE gives a table a new file.
 
-use super::catalog::{self, Found};
 use super::schema::Table;
+use crate::catalog::{self, Found};
 use crate::words::grouped;
 use crate::{CheckReport, Error, Finding, State, sql};
 use prony_server::Control;
@@ -42,7 +42,7 @@ pub fn check(control: &mut Control) -> Result<CheckReport, Error> {
 }
 
 fn look(control: &mut Control) -> Result<CheckReport, Error> {
-    let mut found = catalog::find(control)?;
+    let mut found = catalog::find::<Table>(control)?;
     let mut findings = tables(&found);
     let mut contents = Vec::new();
     for found in found.iter_mut().filter(|found| found.ours) {
@@ -106,7 +106,7 @@ fn finding(state: State, id: &'static str, text: String) -> Finding {
 }
 
 /// Which tables there are.
-fn tables(found: &[Found]) -> Vec<Finding> {
+fn tables(found: &[Found<Table>]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for table in Table::ALL {
         match found.iter().find(|found| found.table == table) {
@@ -186,7 +186,7 @@ fn rows(read: &Contents, scale: Option<u32>) -> Option<Finding> {
     Some(finding(State::Ok, id, text))
 }
 
-fn key(found: &Found) -> Option<Finding> {
+fn key(found: &Found<Table>) -> Option<Finding> {
     let column = found.table.key()?;
     let name = found.table.name();
     Some(if found.keyed {
@@ -204,7 +204,7 @@ fn key(found: &Found) -> Option<Finding> {
 }
 
 /// The invariants among the sums.
-fn balances(found: &[Found], contents: &[Contents]) -> Vec<Finding> {
+fn balances(found: &[Found<Table>], contents: &[Contents]) -> Vec<Finding> {
     let sum = |table| {
         contents
             .iter()
@@ -275,7 +275,7 @@ fn accounts_history(accounts: i64, history: i64, branches: Option<i64>, emptied:
 }
 
 /// What a planner does not know of a table is worth a word, what it knows is in the sizes.
-fn statistics(found: &Found) -> Option<Finding> {
+fn statistics(found: &Found<Table>) -> Option<Finding> {
     let table = found.table;
     if table == Table::History || found.facts.statistics_age_s.is_some() {
         return None;
@@ -292,7 +292,7 @@ fn statistics(found: &Found) -> Option<Finding> {
 /// # Errors
 /// A table is missing, half-loaded, not ours; or the scale is not the one asked for.
 pub fn scale_for_run(control: &mut Control, name: &str, asked: Option<u32>) -> Result<u32, Error> {
-    let found = catalog::find(control)?;
+    let found = catalog::find::<Table>(control)?;
     let wanted = asked.map_or("N".to_owned(), |scale| scale.to_string());
     for table in Table::ALL {
         if !found.iter().any(|found| found.table == table) {

@@ -3,13 +3,19 @@
 //! In: a scale (warehouses), a control connection. Out: what `Workload` asks for. Must never: call
 //! its figure tpmC, or refuse tables that HammerDB made.
 
+mod load;
 mod program;
 pub mod random;
+mod record;
+pub mod rows;
 pub mod schema;
 
-use crate::{CheckReport, Error, LoadReport, LoadRequest, Loaded, Progress, Workload};
+use crate::{
+    CheckReport, Error, LoadReport, LoadRequest, Loaded, Progress, Workload, catalog, sql,
+};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
+use schema::Table;
 use std::sync::atomic::AtomicBool;
 
 /// The order-entry workload.
@@ -37,19 +43,21 @@ impl Workload for OrderEntry {
 
     fn load(
         &self,
-        _request: &LoadRequest<'_>,
-        _progress: &dyn Progress,
-        _stop: &AtomicBool,
+        request: &LoadRequest<'_>,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
     ) -> Result<LoadReport, Error> {
-        Err(program::not_yet())
+        load::load(request, progress, stop)
     }
 
     fn check(&self, _control: &mut Control) -> Result<CheckReport, Error> {
         Err(program::not_yet())
     }
 
-    fn clean(&self, _control: &mut Control) -> Result<Vec<String>, Error> {
-        Err(program::not_yet())
+    fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
+        let cleaned = catalog::clean::<Table>(control)?;
+        sql::run(control, "dropping the note of a load", &record::remove())?;
+        Ok(cleaned)
     }
 
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<Loaded, Error> {
