@@ -17,6 +17,7 @@ pub mod workload;
 
 mod catalog;
 mod copy_binary;
+mod findings;
 mod loader;
 mod remains;
 mod sql;

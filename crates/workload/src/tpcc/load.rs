@@ -13,7 +13,7 @@
 use super::random::LastNames;
 use super::record::{self, Record};
 use super::rows::{Content, Rows, order_lines};
-use super::schema::{Index, MAX_SCALE, Table};
+use super::schema::{Index, MAX_SCALE, Table, indexes};
 use crate::catalog::{self, Found};
 use crate::loader::{self, Loader};
 use crate::parts::{self, Queue};
@@ -361,21 +361,6 @@ impl Job<'_> {
         self.loader
             .statement(control, doing, &statements.join("; "))
     }
-}
-
-/// Names of the valid indexes of the nine tables of which this holds.
-fn indexes(control: &mut Control, holds: &str) -> Result<Vec<String>, Error> {
-    let tables = Table::ALL.map(|table| format!("to_regclass('{}')", table.name()));
-    let sql = format!(
-        "select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid \
-         where i.indrelid in ({}) and i.indisvalid and {holds}",
-        tables.join(", ")
-    );
-    let rows = sql::rows(control, "reading the indexes", &sql)?;
-    Ok(rows
-        .iter()
-        .filter_map(|row| row.text(0).map(str::to_owned))
-        .collect())
 }
 
 /// Two loads at once would fill the same tables.

@@ -3,9 +3,12 @@
 //! In: a scale (warehouses), a control connection. Out: what `Workload` asks for. Must never: call
 //! its figure tpmC, or refuse tables that HammerDB made.
 
+mod check;
+mod conditions;
 mod load;
 mod program;
 pub mod random;
+mod ready;
 mod record;
 pub mod rows;
 pub mod schema;
@@ -15,6 +18,7 @@ use crate::{
 };
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
+pub(crate) use ready::scale_for_run;
 use schema::Table;
 use std::sync::atomic::AtomicBool;
 
@@ -50,8 +54,8 @@ impl Workload for OrderEntry {
         load::load(request, progress, stop)
     }
 
-    fn check(&self, _control: &mut Control) -> Result<CheckReport, Error> {
-        Err(program::not_yet())
+    fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {
+        check::check(control)
     }
 
     fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {

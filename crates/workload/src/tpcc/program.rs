@@ -15,12 +15,13 @@ pub fn statements() -> Vec<String> {
 }
 
 /// The program on the data that is there.
-pub fn program(_control: &mut Control, _plan: &WorkloadPlan) -> Result<Loaded, Error> {
+pub fn program(control: &mut Control, plan: &WorkloadPlan) -> Result<Loaded, Error> {
+    super::scale_for_run(control, plan.scale)?;
     Err(not_yet())
 }
 
 /// In words.
-pub fn not_yet() -> Error {
+fn not_yet() -> Error {
     Error::Asked {
         problem: "the workload tpcc cannot be run yet".to_owned(),
         hint: "it can be loaded, checked and cleaned".to_owned(),

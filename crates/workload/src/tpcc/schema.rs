@@ -4,6 +4,8 @@
 //! in a table, a column, its place or its type, because its users' queries are to run unchanged.
 
 use crate::catalog::Tables;
+use crate::{Error, sql};
+use prony_server::Control;
 
 /// Items, whatever the scale.
 pub const ITEMS: u32 = 100_000;
@@ -210,6 +212,21 @@ impl Index {
             format!("alter table {table} add constraint {name} primary key using index {name}")
         })
     }
+}
+
+/// Names of the valid indexes of the nine tables of which this holds.
+pub(super) fn indexes(control: &mut Control, holds: &str) -> Result<Vec<String>, Error> {
+    let tables = Table::ALL.map(|table| format!("to_regclass('{}')", table.name()));
+    let sql = format!(
+        "select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid \
+         where i.indrelid in ({}) and i.indisvalid and {holds}",
+        tables.join(", ")
+    );
+    let rows = sql::rows(control, "reading the indexes", &sql)?;
+    Ok(rows
+        .iter()
+        .filter_map(|row| row.text(0).map(str::to_owned))
+        .collect())
 }
 
 /// Columns that may be NULL.
