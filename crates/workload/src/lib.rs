@@ -12,8 +12,14 @@ pub mod registry;
 pub mod script;
 pub mod stop;
 pub mod tpcb;
+pub mod tpcc;
 pub mod workload;
 
+mod catalog;
+mod copy_binary;
+mod findings;
+mod loader;
+mod remains;
 mod sql;
 mod words;
 

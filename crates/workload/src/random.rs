@@ -202,7 +202,8 @@ fn width(low: i64, high: i64) -> f64 {
 }
 
 /// Steps `counter` and mixes it.
-fn splitmix64(counter: &mut u64) -> u64 {
+#[inline]
+pub(crate) fn splitmix64(counter: &mut u64) -> u64 {
     *counter = counter.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mut mixed = *counter;
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -2,7 +2,7 @@
 //!
 //! In: a name. Out: the workload. Must never: do anything else; a new workload is one line here.
 
-use crate::{Error, Workload, script, tpcb};
+use crate::{Error, Workload, script, tpcb, tpcc};
 use prony_plan::WorkloadPlan;
 
 /// All workloads, in the order in which they are listed to users.
@@ -14,6 +14,7 @@ static ALL: &[&dyn Workload] = &[
     &tpcb::TPCB,
     &tpcb::SIMPLE_UPDATE,
     &tpcb::SELECT_ONLY,
+    &tpcc::TPCC,
     &script::SCRIPT,
 ];
 

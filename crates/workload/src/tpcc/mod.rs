@@ -1,0 +1,70 @@
+//! The order-entry workload `tpcc`, derived from TPC-C, on HammerDB's tables.
+//!
+//! In: a scale (warehouses), a control connection. Out: what `Workload` asks for. Must never: call
+//! its figure tpmC, or refuse tables that HammerDB made.
+
+mod check;
+mod conditions;
+mod load;
+mod program;
+pub mod random;
+mod ready;
+mod record;
+pub mod rows;
+pub mod schema;
+
+use crate::{
+    CheckReport, Error, LoadReport, LoadRequest, Loaded, Progress, Workload, catalog, sql,
+};
+use prony_plan::WorkloadPlan;
+use prony_server::Control;
+pub(crate) use ready::scale_for_run;
+use schema::Table;
+use std::sync::atomic::AtomicBool;
+
+/// The order-entry workload.
+pub static TPCC: OrderEntry = OrderEntry;
+
+/// See [`TPCC`].
+pub struct OrderEntry;
+
+impl Workload for OrderEntry {
+    fn name(&self) -> &'static str {
+        "tpcc"
+    }
+
+    fn title(&self) -> &'static str {
+        "TPC-C-derived order entry: new orders, payments, deliveries, order and stock queries"
+    }
+
+    fn statements(&self) -> Vec<String> {
+        program::statements()
+    }
+
+    fn options(&self) -> &'static [&'static str] {
+        program::OPTIONS
+    }
+
+    fn load(
+        &self,
+        request: &LoadRequest<'_>,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<LoadReport, Error> {
+        load::load(request, progress, stop)
+    }
+
+    fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {
+        check::check(control)
+    }
+
+    fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
+        let cleaned = catalog::clean::<Table>(control)?;
+        sql::run(control, "dropping the note of a load", &record::remove())?;
+        Ok(cleaned)
+    }
+
+    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<Loaded, Error> {
+        program::program(control, plan)
+    }
+}
