@@ -15,6 +15,11 @@ pub mod tpcb;
 pub mod tpcc;
 pub mod workload;
 
+mod catalog;
+mod copy_binary;
+mod findings;
+mod loader;
+mod remains;
 mod sql;
 mod words;
 

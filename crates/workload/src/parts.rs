@@ -5,6 +5,7 @@
 
 use crate::stop::Watch;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -18,6 +19,27 @@ pub fn split(rows: u64, parts: u32) -> Vec<Range<u64>> {
     (0..parts)
         .map(|part| bound(part)..bound(part + 1))
         .collect()
+}
+
+/// Pieces of work from which several loaders take one after the other.
+pub struct Queue<'a, W> {
+    work: &'a [W],
+    next: AtomicUsize,
+}
+
+impl<'a, W> Queue<'a, W> {
+    /// All of them are to be done, in this order.
+    pub fn new(work: &'a [W]) -> Self {
+        Queue {
+            work,
+            next: AtomicUsize::new(0),
+        }
+    }
+
+    /// The next one; `None` when all were taken.
+    pub fn next(&self) -> Option<&'a W> {
+        self.work.get(self.next.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 /// Does each piece of work on a thread of its own, all at the same time. If one fails, the others are

@@ -66,7 +66,7 @@ impl Progress for () {
 pub struct Meter<'a> {
     progress: &'a dyn Progress,
     started: Instant,
-    rows_total: u64,
+    rows_total: AtomicU64,
     rows: AtomicU64,
     bytes: AtomicU64,
     shown: Mutex<Shown>,
@@ -94,13 +94,18 @@ impl<'a> Meter<'a> {
         let meter = Meter {
             progress,
             started: now,
-            rows_total,
+            rows_total: AtomicU64::new(rows_total),
             rows: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             shown: Mutex::new(shown),
         };
         meter.enter(Phase::Create, "");
         meter
+    }
+
+    /// So many rows are to be sent, where that shows only after the start.
+    pub fn expect(&self, rows_total: u64) {
+        self.rows_total.store(rows_total, Ordering::Relaxed);
     }
 
     /// A phase begins, or goes on with another table.
@@ -154,7 +159,7 @@ impl<'a> Meter<'a> {
             phase: shown.phase,
             table: shown.table,
             rows_done: self.rows(),
-            rows_total: self.rows_total,
+            rows_total: self.rows_total.load(Ordering::Relaxed),
             elapsed: now.duration_since(self.started),
         });
     }

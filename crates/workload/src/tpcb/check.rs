@@ -12,8 +12,9 @@
 //! pgbench empties the history at the start of each run (unless -n), and its -i once too. The
 //! catalog shows that: TRUNCATE gives a table a new file.
 
-use super::catalog::{self, Found};
 use super::schema::Table;
+use crate::catalog::{self, Found};
+use crate::findings::{self, finding};
 use crate::words::grouped;
 use crate::{CheckReport, Error, Finding, State, sql};
 use prony_server::Control;
@@ -42,8 +43,8 @@ pub fn check(control: &mut Control) -> Result<CheckReport, Error> {
 }
 
 fn look(control: &mut Control) -> Result<CheckReport, Error> {
-    let mut found = catalog::find(control)?;
-    let mut findings = tables(&found);
+    let mut found = catalog::find::<Table>(control)?;
+    let mut findings = findings::tables(&found, "tpcb");
     let mut contents = Vec::new();
     for found in found.iter_mut().filter(|found| found.ours) {
         let read = read(control, found.table)?;
@@ -56,9 +57,14 @@ fn look(control: &mut Control) -> Result<CheckReport, Error> {
         .and_then(|read| u32::try_from(read.rows).ok())
         .filter(|scale| *scale > 0);
     findings.extend(contents.iter().filter_map(|read| rows(read, scale)));
-    findings.extend(found.iter().filter(|found| found.ours).filter_map(key));
+    findings.extend(
+        found
+            .iter()
+            .filter(|found| found.ours)
+            .filter_map(findings::key),
+    );
     findings.extend(balances(&found, &contents));
-    findings.extend(found.iter().filter_map(statistics));
+    findings.extend(found.iter().filter_map(findings::statistics));
     Ok(CheckReport {
         scale,
         findings,
@@ -99,42 +105,6 @@ fn read(control: &mut Control, table: Table) -> Result<Contents, Error> {
         sum: row.int(3).unwrap_or(0),
         misplaced: count(4),
     })
-}
-
-fn finding(state: State, id: &'static str, text: String) -> Finding {
-    Finding { state, id, text }
-}
-
-/// Which tables there are.
-fn tables(found: &[Found]) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for table in Table::ALL {
-        match found.iter().find(|found| found.table == table) {
-            None => findings.push(finding(
-                State::Wrong,
-                "table-missing",
-                format!(
-                    "table {} is missing; `prony load tpcb --scale N` makes it",
-                    table.name()
-                ),
-            )),
-            Some(found) if !found.ours => findings.push(finding(
-                State::Wrong,
-                "table-foreign",
-                format!(
-                    "{} has the columns ({}), which are not those of this workload",
-                    table.name(),
-                    found.columns
-                ),
-            )),
-            Some(_) => {}
-        }
-    }
-    if findings.is_empty() {
-        let text = "all four tables are there".to_owned();
-        findings.push(finding(State::Ok, "tables", text));
-    }
-    findings
 }
 
 /// Whether the rows of a table are those of the scale: as many, numbered without a gap.
@@ -186,25 +156,8 @@ fn rows(read: &Contents, scale: Option<u32>) -> Option<Finding> {
     Some(finding(State::Ok, id, text))
 }
 
-fn key(found: &Found) -> Option<Finding> {
-    let column = found.table.key()?;
-    let name = found.table.name();
-    Some(if found.keyed {
-        finding(
-            State::Ok,
-            "key",
-            format!("{name} has its primary key ({column})"),
-        )
-    } else {
-        let text = format!(
-            "{name} has no primary key ({column}): the load did not come to its end; load again"
-        );
-        finding(State::Wrong, "key", text)
-    })
-}
-
 /// The invariants among the sums.
-fn balances(found: &[Found], contents: &[Contents]) -> Vec<Finding> {
+fn balances(found: &[Found<Table>], contents: &[Contents]) -> Vec<Finding> {
     let sum = |table| {
         contents
             .iter()
@@ -274,17 +227,6 @@ fn accounts_history(accounts: i64, history: i64, branches: Option<i64>, emptied:
     finding(State::Note, id, text)
 }
 
-/// What a planner does not know of a table is worth a word, what it knows is in the sizes.
-fn statistics(found: &Found) -> Option<Finding> {
-    let table = found.table;
-    if table == Table::History || found.facts.statistics_age_s.is_some() {
-        return None;
-    }
-    let name = table.name();
-    let text = format!("the server does not say when statistics of {name} were last collected");
-    Some(finding(State::Note, "statistics", text))
-}
-
 /// The scale of the data, when it is fit for a run of the workload `name`.
 ///
 /// Cheap at any scale: counts the small tables, and looks at accounts through its key only.
@@ -292,7 +234,7 @@ fn statistics(found: &Found) -> Option<Finding> {
 /// # Errors
 /// A table is missing, half-loaded, not ours; or the scale is not the one asked for.
 pub fn scale_for_run(control: &mut Control, name: &str, asked: Option<u32>) -> Result<u32, Error> {
-    let found = catalog::find(control)?;
+    let found = catalog::find::<Table>(control)?;
     let wanted = asked.map_or("N".to_owned(), |scale| scale.to_string());
     for table in Table::ALL {
         if !found.iter().any(|found| found.table == table) {

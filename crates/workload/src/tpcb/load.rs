@@ -11,24 +11,17 @@
 //! (measured at scale 50: COPY 2.9 s against 2.6 s, but VACUUM 0.2 s against 1.0 s), so one job is
 //! the default; with more idle cores the shorter COPY wins.
 
-use super::catalog::{self, Found};
 use super::remains::{Remains, explain};
 use super::rows::Rows;
-use super::schema::{DROP, MAX_SCALE, Table};
+use super::schema::{MAX_SCALE, Table};
+use crate::catalog::{self, Found};
+use crate::loader::{self, Loader};
 use crate::parts;
 use crate::progress::Meter;
-use crate::stop::{self, Watch};
+use crate::stop;
 use crate::{Error, LoadReport, LoadRequest, Phase, Progress, sql};
-use prony_server::{Control, Target};
+use prony_server::Control;
 use std::sync::atomic::AtomicBool;
-
-/// More loaders than this only queue for the table's extension lock.
-const JOBS_MAX: u32 = 1000;
-
-/// Settings of a role or database that would break a long load, and notices of tables that do not
-/// exist. For this session only.
-const SESSION: &str = "set client_min_messages = warning; set statement_timeout = 0; set lock_timeout = 0; \
-     set idle_in_transaction_session_timeout = 0";
 
 /// Loads; see the top of this file.
 pub fn load(
@@ -45,8 +38,10 @@ pub fn load(
         let job = Job {
             request,
             scale,
-            meter: &meter,
-            watch,
+            loader: Loader {
+                meter: &meter,
+                watch,
+            },
         };
         job.run(&mut remains)
     });
@@ -84,13 +79,7 @@ fn check_asked(scale: u32, jobs: u32) -> Result<(), Error> {
             ),
         });
     }
-    if !(1..=JOBS_MAX).contains(&jobs) {
-        return Err(Error::Asked {
-            problem: format!("{jobs} jobs are not possible"),
-            hint: format!("1 to {JOBS_MAX}; more than the server has idle cores gain nothing"),
-        });
-    }
-    Ok(())
+    loader::check_jobs(jobs)
 }
 
 /// One load.
@@ -98,25 +87,28 @@ fn check_asked(scale: u32, jobs: u32) -> Result<(), Error> {
 struct Job<'a> {
     request: &'a LoadRequest<'a>,
     scale: u32,
-    meter: &'a Meter<'a>,
-    watch: &'a Watch<'a>,
+    loader: Loader<'a>,
 }
 
 impl Job<'_> {
-    fn run(&self, remains: &mut Remains) -> Result<Vec<Found>, Error> {
-        let mut control = self.connect(self.request.target)?;
-        let old = catalog::find(&mut control)?;
+    fn run(&self, remains: &mut Remains) -> Result<Vec<Found<Table>>, Error> {
+        let mut control = self.loader.connect(self.request.target)?;
+        let old = catalog::find::<Table>(&mut control)?;
         catalog::refuse_foreign(&old)?;
         sql::run(&mut control, "beginning", "begin")?;
         if !old.is_empty() {
-            self.statement(&mut control, "dropping the old tables", DROP)?;
+            self.loader.statement(
+                &mut control,
+                "dropping the old tables",
+                &catalog::drop_all::<Table>(),
+            )?;
         }
         if self.request.jobs == 1 {
             self.in_one(&mut control, remains)?;
         } else {
             self.in_parts(&mut control, remains)?;
         }
-        catalog::find(&mut control)
+        catalog::find::<Table>(&mut control)
     }
 
     /// All in the transaction that is open.
@@ -128,8 +120,8 @@ impl Job<'_> {
         // Before the keys, as pgbench has it: building a key then leaves the exact number of rows
         // in the catalog, where ANALYZE leaves an estimate.
         for table in Table::ALL {
-            self.meter.enter(Phase::Statistics, table.name());
-            self.statement(
+            self.loader.meter.enter(Phase::Statistics, table.name());
+            self.loader.statement(
                 control,
                 "collecting statistics",
                 &format!("analyze {}", table.name()),
@@ -141,13 +133,14 @@ impl Job<'_> {
         *remains = Remains::Committing;
         sql::run(control, "committing", "commit")?;
         *remains = Remains::Loaded;
-        self.flush_counts(control)?;
+        self.loader.flush_counts(control)?;
         // All pages are frozen, so this reads almost nothing. It tells the server that there is
         // nothing to vacuum: autovacuum would come within a minute, into the first run. Before
         // PostgreSQL 14, where COPY does not mark pages all-visible, it does that work.
         for table in Table::ALL {
-            self.meter.enter(Phase::Statistics, table.name());
-            self.statement(control, "vacuuming", &format!("vacuum {}", table.name()))?;
+            self.loader.meter.enter(Phase::Statistics, table.name());
+            self.loader
+                .statement(control, "vacuuming", &format!("vacuum {}", table.name()))?;
         }
         Ok(())
     }
@@ -161,45 +154,22 @@ impl Job<'_> {
         }
         *remains = Remains::Parts;
         sql::run(control, "committing", "commit")?;
-        // With several hosts, the others must load the one that has the tables.
-        let target = Target {
-            endpoints: vec![control.endpoint().clone()],
-            ..self.request.target.clone()
-        };
+        let target = Loader::same_server(control, self.request.target);
         let ranges = parts::split(Table::Accounts.rows(self.scale), self.request.jobs);
-        parts::together(self.watch, ranges, |range| {
-            let mut control = self.connect(&target)?;
+        parts::together(self.loader.watch, ranges, |range| {
+            let mut control = self.loader.connect(&target)?;
             self.copy(&mut control, Table::Accounts, range, false)?;
-            self.flush_counts(&mut control)
+            self.loader.flush_counts(&mut control)
         })?;
         for table in Table::ALL {
-            self.meter.enter(Phase::Statistics, table.name());
+            self.loader.meter.enter(Phase::Statistics, table.name());
             let vacuum = format!("vacuum (analyze) {}", table.name());
-            self.statement(control, "vacuuming", &vacuum)?;
+            self.loader.statement(control, "vacuuming", &vacuum)?;
         }
-        parts::together(self.watch, Table::KEYED.to_vec(), |table| {
-            self.add_key(&mut self.connect(&target)?, table)
+        parts::together(self.loader.watch, Table::KEYED.to_vec(), |table| {
+            self.add_key(&mut self.loader.connect(&target)?, table)
         })?;
         *remains = Remains::Loaded;
-        Ok(())
-    }
-
-    fn connect(&self, target: &Target) -> Result<Control, Error> {
-        let mut control =
-            Control::connect(target).map_err(|source| sql::server("connecting", source))?;
-        self.watch.add(&control);
-        sql::run(&mut control, "preparing the session", SESSION)?;
-        Ok(control)
-    }
-
-    /// Has the session's counts of inserted rows written down now. A session keeps them back for
-    /// up to a second; coming after the VACUUM they would look like rows not yet vacuumed.
-    fn flush_counts(&self, control: &mut Control) -> Result<(), Error> {
-        let doing = "flushing the session's statistics";
-        let version = "select current_setting('server_version_num')::int";
-        if sql::row(control, doing, version)?.int(0) >= Some(150_000) {
-            sql::run(control, doing, "select pg_stat_force_next_flush()")?;
-        }
         Ok(())
     }
 
@@ -211,8 +181,9 @@ impl Job<'_> {
             Table::Accounts,
             Table::Branches,
         ] {
-            self.meter.enter(Phase::Create, table.name());
-            self.statement(control, "creating the tables", &table.create(self.scale))?;
+            self.loader.meter.enter(Phase::Create, table.name());
+            self.loader
+                .statement(control, "creating the tables", &table.create(self.scale))?;
         }
         Ok(())
     }
@@ -221,14 +192,9 @@ impl Job<'_> {
         let Some(statement) = table.add_key() else {
             return Ok(());
         };
-        self.meter.enter(Phase::Keys, table.name());
-        self.statement(control, "building the primary keys", &statement)
-    }
-
-    /// Runs a statement unless the load is over.
-    fn statement(&self, control: &mut Control, doing: &str, statement: &str) -> Result<(), Error> {
-        self.go_on()?;
-        sql::run(control, doing, statement)
+        self.loader.meter.enter(Phase::Keys, table.name());
+        self.loader
+            .statement(control, "building the primary keys", &statement)
     }
 
     /// Sends rows of a table.
@@ -239,46 +205,10 @@ impl Job<'_> {
         range: std::ops::Range<u64>,
         freeze: bool,
     ) -> Result<(), Error> {
-        let doing = format!("sending rows of {}", table.name());
-        let failed = |source| sql::server(&doing, source);
-        self.meter.enter(Phase::Rows, table.name());
-        self.go_on()?;
-        let freeze = if freeze { " with (freeze on)" } else { "" };
-        let statement = format!("copy {} from stdin{freeze}", table.name());
-        let mut copy = control.copy_in(&statement).map_err(failed)?;
-        let expected = range.end - range.start;
+        let options = if freeze { "freeze on" } else { "" };
         let rows = Rows::new(table, range.start, range.end);
-        let sent = rows.send(&mut copy, |count, bytes| {
-            self.meter.sent(count, bytes);
-            self.watch.goes_on()
-        });
-        if !sent.map_err(failed)? {
-            // Given up, the copy is aborted by its drop.
-            drop(copy);
-            return self.go_on();
-        }
-        let stored = copy.finish().map_err(failed)?;
-        if stored != expected {
-            return Err(Error::Data {
-                problem: format!(
-                    "{expected} rows were sent to {}, and the server stored {stored}",
-                    table.name()
-                ),
-                hint: "look for a trigger or rule on the table".to_owned(),
-            });
-        }
-        Ok(())
-    }
-
-    /// # Errors
-    /// The user asked to stop, or another loader failed (whose error counts, not this one).
-    fn go_on(&self) -> Result<(), Error> {
-        if self.watch.goes_on() {
-            return Ok(());
-        }
-        Err(Error::Stopped {
-            remains: String::new(),
-        })
+        self.loader.meter.enter(Phase::Rows, table.name());
+        self.loader.copy(control, table.name(), options, rows)
     }
 }
 
@@ -289,7 +219,7 @@ mod tests {
     #[test]
     fn impossible_scales_and_jobs_are_refused_with_the_range() {
         assert!(check_asked(1, 1).is_ok());
-        for (scale, jobs) in [(0, 1), (MAX_SCALE + 1, 1), (1, 0), (1, JOBS_MAX + 1)] {
+        for (scale, jobs) in [(0, 1), (MAX_SCALE + 1, 1), (1, 0), (1, 1001)] {
             let message = check_asked(scale, jobs)
                 .expect_err("impossible")
                 .to_string();

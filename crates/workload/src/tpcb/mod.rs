@@ -3,7 +3,6 @@
 //! In: a scale, a control connection. Out: what `Workload` asks for. Must never: make tables that
 //! pgbench cannot run on, or refuse tables that pgbench made.
 
-mod catalog;
 mod check;
 mod load;
 mod program;
@@ -11,6 +10,7 @@ mod remains;
 mod rows;
 mod schema;
 
+use crate::catalog;
 use crate::{CheckReport, Error, LoadReport, LoadRequest, Loaded, Progress, Workload};
 pub(crate) use check::scale_for_run;
 use program::{Accounts, Kind};
@@ -83,7 +83,7 @@ impl Workload for AccountWorkload {
     }
 
     fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
-        catalog::clean(control)
+        catalog::clean::<Table>(control)
     }
 
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<Loaded, Error> {

@@ -4,11 +4,7 @@
 //! number (no row of these tables is random), so that any split over loaders gives the same data.
 
 use super::schema::{ACCOUNTS_PER_BRANCH, TELLERS_PER_BRANCH, Table};
-use crate::copy::CountingRow;
-use prony_server::{CopyIn, control};
-
-/// Bytes of rows written at a time; `CopyIn` sends several such pieces in one message.
-const PIECE_BYTES: usize = 16 * 1024;
+use crate::copy::{CountingRow, RowSource};
 
 /// Writes the rows of one table.
 pub struct Rows {
@@ -50,14 +46,14 @@ impl Rows {
         self.branch_end = branch * per_branch;
         self.row.set_rest(&format!("\t{branch}\t0\t{filler}\n"));
     }
+}
 
-    /// Whether all rows were written.
-    pub fn is_done(&self) -> bool {
+impl RowSource for Rows {
+    fn is_done(&self) -> bool {
         self.next == self.end
     }
 
-    /// Appends rows until `out` has reached `full` bytes or none is left; returns how many.
-    pub fn fill(&mut self, out: &mut Vec<u8>, full: usize) -> u64 {
+    fn fill(&mut self, out: &mut Vec<u8>, full: usize) -> u64 {
         let first = self.next;
         while self.next < self.end && out.len() < full {
             out.extend_from_slice(self.row.bytes());
@@ -68,29 +64,6 @@ impl Rows {
             }
         }
         self.next - first
-    }
-
-    /// Sends the rows. `go_on` is told of rows and bytes with each piece, and may end it early: then
-    /// the answer is false, and the copy is to be dropped.
-    ///
-    /// # Errors
-    /// As for [`CopyIn::write`].
-    pub fn send(
-        mut self,
-        copy: &mut CopyIn<'_>,
-        mut go_on: impl FnMut(u64, u64) -> bool,
-    ) -> Result<bool, control::Error> {
-        while !self.is_done() {
-            let buffer = copy.buffer();
-            let before = buffer.len();
-            let count = self.fill(buffer, before + PIECE_BYTES);
-            let bytes = (buffer.len() - before) as u64;
-            copy.flush_if_full()?;
-            if !go_on(count, bytes) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 }
 

@@ -3,13 +3,23 @@
 //! In: a scale (warehouses), a control connection. Out: what `Workload` asks for. Must never: call
 //! its figure tpmC, or refuse tables that HammerDB made.
 
+mod check;
+mod conditions;
+mod load;
 mod program;
 pub mod random;
+mod ready;
+mod record;
+pub mod rows;
 pub mod schema;
 
-use crate::{CheckReport, Error, LoadReport, LoadRequest, Loaded, Progress, Workload};
-use prony_plan::WorkloadPlan;
+use crate::{
+    CheckReport, Error, LoadReport, LoadRequest, Loaded, Progress, Workload, catalog, sql,
+};
+use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
+pub(crate) use ready::scale_for_run;
+use schema::Table;
 use std::sync::atomic::AtomicBool;
 
 /// The order-entry workload.
@@ -32,24 +42,30 @@ impl Workload for OrderEntry {
     }
 
     fn options(&self) -> &'static [&'static str] {
-        program::OPTIONS
+        options::KEYS
+    }
+
+    fn check_options(&self, plan: &WorkloadPlan, protocol: QueryMode) -> Vec<Error> {
+        options::problems(plan, protocol)
     }
 
     fn load(
         &self,
-        _request: &LoadRequest<'_>,
-        _progress: &dyn Progress,
-        _stop: &AtomicBool,
+        request: &LoadRequest<'_>,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
     ) -> Result<LoadReport, Error> {
-        Err(program::not_yet())
+        load::load(request, progress, stop)
     }
 
-    fn check(&self, _control: &mut Control) -> Result<CheckReport, Error> {
-        Err(program::not_yet())
+    fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {
+        check::check(control)
     }
 
-    fn clean(&self, _control: &mut Control) -> Result<Vec<String>, Error> {
-        Err(program::not_yet())
+    fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
+        let cleaned = catalog::clean::<Table>(control)?;
+        sql::run(control, "dropping the note of a load", &record::remove())?;
+        Ok(cleaned)
     }
 
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<Loaded, Error> {

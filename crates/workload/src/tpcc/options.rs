@@ -28,6 +28,18 @@ pub struct Asked {
     pub max_tries: u32,
 }
 
+impl Default for Asked {
+    fn default() -> Self {
+        Asked {
+            profile: &PROFILES[0],
+            mode: Mode::ALL[0],
+            all_warehouses: false,
+            paced: false,
+            max_tries: MAX_TRIES,
+        }
+    }
+}
+
 /// Reads them all.
 pub fn read(plan: &WorkloadPlan) -> Result<Asked, Vec<Error>> {
     let mut problems = Vec::new();
@@ -92,11 +104,8 @@ fn max_tries(plan: &WorkloadPlan) -> Result<u32, Error> {
         return Ok(MAX_TRIES);
     };
     // From the command line options may come as text.
-    let number = match value {
-        toml::Value::String(text) => text.parse().ok(),
-        other => other.as_integer(),
-    };
-    let number = number.and_then(|number| u32::try_from(number).ok());
+    let text = value.as_str().and_then(|text| text.parse().ok());
+    let number = value.as_integer().or(text).and_then(|number| u32::try_from(number).ok());
     number
         .filter(|number| *number > 0)
         .ok_or_else(|| Error::Asked {

@@ -14,6 +14,7 @@ use super::order_status::{self, Statuses};
 use super::payment::{self, Payments};
 use super::procedures;
 use super::random::RunConstants;
+use super::scale;
 use super::stock_level::{self, StockLevels};
 use super::texts::Texts;
 use super::way::{Mode, Set};
@@ -44,16 +45,27 @@ struct Shared {
     observed: Mutex<Observed>,
 }
 
-/// The program on data of so many warehouses; it installs what its mode needs.
+/// The statements where nothing else is asked for.
+pub fn statements() -> Vec<String> {
+    OrderEntryProgram::new(Asked::default(), 1).statements
+}
+
+/// In words.
+pub fn not_yet() -> Error {
+    Error::Asked {
+        problem: "the workload tpcc cannot be checked yet".to_owned(),
+        hint: "it can be loaded, run and cleaned".to_owned(),
+    }
+}
+
+/// The program on the data that is there; it installs what its mode needs.
 ///
 /// # Errors
-/// The options are wrong, or the server refuses the functions.
-pub fn program(
-    control: &mut Control,
-    plan: &WorkloadPlan,
-    warehouses: u32,
-) -> Result<Loaded, Error> {
+/// The options are wrong, the data is missing, half-loaded or of another scale, or the server
+/// refuses the functions.
+pub fn program(control: &mut Control, plan: &WorkloadPlan) -> Result<Loaded, Error> {
     let asked = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
+    let warehouses = scale::for_run(control, plan.scale)?;
     if asked.mode == Mode::Procedures {
         let profile = asked.profile;
         let functions = [

@@ -1,13 +1,12 @@
-//! The rows of the nine tables by the specification's rules [4.3.3.1], in a COPY format.
+//! The rows of the nine tables by the specification's rules [4.3.3.1], as binary COPY data.
 //!
 //! In: a table, a range of warehouses, a seed, the load's moment. Out: bytes. Must never: depend on
 //! anything else, so that any split over loaders gives the same data; allocate for a row.
 
-use super::format::Format;
-use super::load_time::Moment;
 use super::random::{LastNames, NuRand, Permutation, Stream};
 use super::schema::{CUSTOMERS, DELIVERED, DISTRICTS, ITEMS, Table};
-use std::marker::PhantomData;
+use crate::copy::RowSource;
+use crate::copy_binary as field;
 use std::ops::Range;
 
 /// What all rows of a load have in common.
@@ -16,14 +15,15 @@ pub struct Content {
     /// Seed of all random values.
     pub seed: u64,
     /// When all of it happened: customers since, payments, orders, deliveries.
-    pub moment: Moment,
+    /// In microseconds since 2000-01-01 00:00 UTC.
+    pub moment_micros: i64,
     /// The last names.
     pub names: LastNames,
 }
 
 /// Writes the rows of one table for some warehouses. Units are rows, but for order lines: those
 /// of one order are a unit.
-pub struct Rows<'a, F> {
+pub struct Rows<'a> {
     content: &'a Content,
     table: Table,
     next: u64,
@@ -31,10 +31,9 @@ pub struct Rows<'a, F> {
     /// Units among which a tenth is marked, or orders are dealt to customers.
     block: u32,
     deal: Permutation,
-    format: PhantomData<F>,
 }
 
-impl<'a, F: Format> Rows<'a, F> {
+impl<'a> Rows<'a> {
     /// Those of the warehouses, numbered from 1; of `item` all, whatever the warehouses.
     pub fn new(content: &'a Content, table: Table, warehouses: Range<u32>) -> Self {
         let (first, last) = (warehouses.start - 1, warehouses.end - 1);
@@ -51,7 +50,10 @@ impl<'a, F: Format> Rows<'a, F> {
         };
         let (next, end) = match table {
             Table::Item => (0, per_warehouse),
-            _ => (u64::from(first) * per_warehouse, u64::from(last) * per_warehouse),
+            _ => (
+                u64::from(first) * per_warehouse,
+                u64::from(last) * per_warehouse,
+            ),
         };
         let mut rows = Rows {
             content,
@@ -60,7 +62,6 @@ impl<'a, F: Format> Rows<'a, F> {
             end,
             block,
             deal: Permutation::new(content.seed, table, 0, block),
-            format: PhantomData,
         };
         rows.enter_block();
         rows
@@ -69,26 +70,6 @@ impl<'a, F: Format> Rows<'a, F> {
     fn enter_block(&mut self) {
         let number = self.next / u64::from(self.block);
         self.deal = Permutation::new(self.content.seed, self.table, number, self.block);
-    }
-
-    /// Whether all rows were written.
-    pub fn is_done(&self) -> bool {
-        self.next == self.end
-    }
-
-    /// Appends rows until `out` has reached `full` bytes or none is left; returns how many.
-    pub fn fill(&mut self, out: &mut Vec<u8>, full: usize) -> u64 {
-        match self.table {
-            Table::Item => self.each(out, full, Self::item),
-            Table::Warehouse => self.each(out, full, Self::warehouse),
-            Table::District => self.each(out, full, Self::district),
-            Table::Stock => self.each(out, full, Self::stock),
-            Table::Customer => self.each(out, full, Self::customer),
-            Table::History => self.each(out, full, Self::history),
-            Table::Orders => self.each(out, full, Self::order),
-            Table::NewOrder => self.each(out, full, Self::new_order),
-            Table::OrderLine => self.each(out, full, Self::order_lines),
-        }
     }
 
     #[inline]
@@ -130,53 +111,49 @@ impl<'a, F: Format> Rows<'a, F> {
     }
 
     fn item(&self, out: &mut Vec<u8>, s: &mut Stream) -> u64 {
-        F::row(out, 5);
-        F::int(out, self.place() + 1);
-        F::int(out, s.uniform(1, 10_000));
-        F::text(out, |out| s.letters(out, 14, 24));
-        F::number::<2>(out, i64::from(s.uniform(100, 10_000)));
-        F::text(out, |out| s.data(out, self.is_marked()));
-        F::end(out);
+        field::row(out, 5);
+        field::int(out, self.place() + 1);
+        field::int(out, s.uniform(1, 10_000));
+        field::text(out, |out| s.letters(out, 14, 24));
+        field::number::<2>(out, i64::from(s.uniform(100, 10_000)));
+        field::text(out, |out| s.data(out, self.is_marked()));
         1
     }
 
     fn warehouse(&self, out: &mut Vec<u8>, s: &mut Stream) -> u64 {
-        F::row(out, 9);
-        F::int(out, self.next as u32 + 1);
-        F::text(out, |out| s.letters(out, 6, 10));
-        address::<F>(out, s);
-        F::number::<4>(out, i64::from(s.uniform(0, 2_000)));
-        F::number::<2>(out, 300_000_00);
-        F::end(out);
+        field::row(out, 9);
+        field::int(out, self.next as u32 + 1);
+        field::text(out, |out| s.letters(out, 6, 10));
+        address(out, s);
+        field::number::<4>(out, i64::from(s.uniform(0, 2_000)));
+        field::number::<2>(out, 300_000 * 100);
         1
     }
 
     fn district(&self, out: &mut Vec<u8>, s: &mut Stream) -> u64 {
-        F::row(out, 11);
-        F::int(out, (self.next / u64::from(DISTRICTS)) as u32 + 1);
-        F::int(out, CUSTOMERS + 1);
-        F::small(out, self.place() + 1);
-        F::number::<2>(out, 30_000_00);
-        F::number::<4>(out, i64::from(s.uniform(0, 2_000)));
-        F::text(out, |out| s.letters(out, 6, 10));
-        address::<F>(out, s);
-        F::end(out);
+        field::row(out, 11);
+        field::int(out, (self.next / u64::from(DISTRICTS)) as u32 + 1);
+        field::int(out, CUSTOMERS + 1);
+        field::small(out, self.place() + 1);
+        field::number::<2>(out, 30_000 * 100);
+        field::number::<4>(out, i64::from(s.uniform(0, 2_000)));
+        field::text(out, |out| s.letters(out, 6, 10));
+        address(out, s);
         1
     }
 
     fn stock(&self, out: &mut Vec<u8>, s: &mut Stream) -> u64 {
-        F::row(out, 17);
-        F::int(out, self.place() + 1);
-        F::int(out, (self.next / u64::from(ITEMS)) as u32 + 1);
-        F::int(out, 0);
-        F::small(out, s.uniform(10, 100));
-        F::small(out, 0);
-        F::small(out, 0);
+        field::row(out, 17);
+        field::int(out, self.place() + 1);
+        field::int(out, (self.next / u64::from(ITEMS)) as u32 + 1);
+        field::int(out, 0);
+        field::small(out, s.uniform(10, 100));
+        field::small(out, 0);
+        field::small(out, 0);
         for _ in 0..DISTRICTS {
-            F::text(out, |out| s.letters(out, 24, 24));
+            field::text(out, |out| s.letters(out, 24, 24));
         }
-        F::text(out, |out| s.data(out, self.is_marked()));
-        F::end(out);
+        field::text(out, |out| s.data(out, self.is_marked()));
         1
     }
 
@@ -188,42 +165,40 @@ impl<'a, F: Format> Rows<'a, F> {
         } else {
             NuRand::LOAD_LAST.draw(|low, high| s.uniform(low, high))
         };
-        F::row(out, 21);
-        F::time(out, &self.content.moment);
-        F::int(out, place + 1);
-        F::int(out, warehouse);
-        F::small(out, district);
-        F::small(out, 1);
-        F::small(out, 0);
-        F::text(out, |out| s.letters(out, 8, 16));
-        F::text(out, |out| out.extend_from_slice(b"OE"));
+        field::row(out, 21);
+        field::time(out, self.content.moment_micros);
+        field::int(out, place + 1);
+        field::int(out, warehouse);
+        field::small(out, district);
+        field::small(out, 1);
+        field::small(out, 0);
+        field::text(out, |out| s.letters(out, 8, 16));
+        field::text(out, |out| out.extend_from_slice(b"OE"));
         let name = self.content.names.get(name);
-        F::text(out, |out| out.extend_from_slice(name.as_bytes()));
-        address::<F>(out, s);
-        F::text(out, |out| s.digits(out, 16));
+        field::text(out, |out| out.extend_from_slice(name.as_bytes()));
+        address(out, s);
+        field::text(out, |out| s.digits(out, 16));
         let credit = if self.is_marked() { b"BC" } else { b"GC" };
-        F::text(out, |out| out.extend_from_slice(credit));
-        F::number::<2>(out, 50_000_00);
-        F::number::<4>(out, i64::from(s.uniform(0, 5_000)));
-        F::number::<2>(out, -10_00);
-        F::number::<2>(out, 10_00);
-        F::text(out, |out| s.letters(out, 300, 500));
-        F::end(out);
+        field::text(out, |out| out.extend_from_slice(credit));
+        field::number::<2>(out, 50_000 * 100);
+        field::number::<4>(out, i64::from(s.uniform(0, 5_000)));
+        field::number::<2>(out, -10 * 100);
+        field::number::<2>(out, 10 * 100);
+        field::text(out, |out| s.letters(out, 300, 500));
         1
     }
 
     fn history(&self, out: &mut Vec<u8>, s: &mut Stream) -> u64 {
         let (warehouse, district) = self.home();
-        F::row(out, 8);
-        F::time(out, &self.content.moment);
-        F::int(out, self.place() + 1);
-        F::int(out, warehouse);
-        F::int(out, warehouse);
-        F::small(out, district);
-        F::small(out, district);
-        F::number::<2>(out, 10_00);
-        F::text(out, |out| s.letters(out, 12, 24));
-        F::end(out);
+        field::row(out, 8);
+        field::time(out, self.content.moment_micros);
+        field::int(out, self.place() + 1);
+        field::int(out, warehouse);
+        field::int(out, warehouse);
+        field::small(out, district);
+        field::small(out, district);
+        field::number::<2>(out, 10 * 100);
+        field::text(out, |out| s.letters(out, 12, 24));
         1
     }
 
@@ -231,72 +206,101 @@ impl<'a, F: Format> Rows<'a, F> {
         let (warehouse, district) = self.home();
         let order = self.place() + 1;
         let lines = lines(s);
-        F::row(out, 8);
-        F::time(out, &self.content.moment);
-        F::int(out, order);
-        F::int(out, warehouse);
-        F::int(out, self.deal.at(order - 1) + 1);
-        F::small(out, district);
+        field::row(out, 8);
+        field::time(out, self.content.moment_micros);
+        field::int(out, order);
+        field::int(out, warehouse);
+        field::int(out, self.deal.at(order - 1) + 1);
+        field::small(out, district);
         if order <= DELIVERED {
-            F::small(out, s.uniform(1, 10));
+            field::small(out, s.uniform(1, 10));
         } else {
-            F::null(out);
+            field::null(out);
         }
-        F::small(out, lines);
-        F::small(out, 1);
-        F::end(out);
+        field::small(out, lines);
+        field::small(out, 1);
         1
     }
 
     fn new_order(&self, out: &mut Vec<u8>, _: &mut Stream) -> u64 {
         let (warehouse, district) = self.home();
-        F::row(out, 3);
-        F::int(out, warehouse);
-        F::int(out, DELIVERED + 1 + self.place());
-        F::small(out, district);
-        F::end(out);
+        field::row(out, 3);
+        field::int(out, warehouse);
+        field::int(out, DELIVERED + 1 + self.place());
+        field::small(out, district);
         1
     }
 
     fn order_lines(&self, out: &mut Vec<u8>, s: &mut Stream) -> u64 {
         let (warehouse, district) = self.home();
         let order = self.place() + 1;
-        let lines = lines(&mut Stream::new(self.content.seed, Table::Orders, self.next));
+        let lines = lines(&mut Stream::new(
+            self.content.seed,
+            Table::Orders,
+            self.next,
+        ));
         for line in 1..=lines {
-            F::row(out, 10);
+            field::row(out, 10);
             if order <= DELIVERED {
-                F::time(out, &self.content.moment);
+                field::time(out, self.content.moment_micros);
             } else {
-                F::null(out);
+                field::null(out);
             }
-            F::int(out, order);
-            F::int(out, warehouse);
-            F::int(out, s.uniform(1, ITEMS));
-            F::int(out, warehouse);
-            F::small(out, district);
-            F::small(out, line);
-            F::small(out, 5);
+            field::int(out, order);
+            field::int(out, warehouse);
+            field::int(out, s.uniform(1, ITEMS));
+            field::int(out, warehouse);
+            field::small(out, district);
+            field::small(out, line);
+            field::small(out, 5);
             let amount = if order <= DELIVERED {
                 0
             } else {
                 s.uniform(1, 999_999)
             };
-            F::number::<2>(out, i64::from(amount));
-            F::text(out, |out| s.letters(out, 24, 24));
-            F::end(out);
+            field::number::<2>(out, i64::from(amount));
+            field::text(out, |out| s.letters(out, 24, 24));
         }
         u64::from(lines)
     }
 }
 
+impl RowSource for Rows<'_> {
+    fn is_done(&self) -> bool {
+        self.next == self.end
+    }
+
+    fn fill(&mut self, out: &mut Vec<u8>, full: usize) -> u64 {
+        match self.table {
+            Table::Item => self.each(out, full, Self::item),
+            Table::Warehouse => self.each(out, full, Self::warehouse),
+            Table::District => self.each(out, full, Self::district),
+            Table::Stock => self.each(out, full, Self::stock),
+            Table::Customer => self.each(out, full, Self::customer),
+            Table::History => self.each(out, full, Self::history),
+            Table::Orders => self.each(out, full, Self::order),
+            Table::NewOrder => self.each(out, full, Self::new_order),
+            Table::OrderLine => self.each(out, full, Self::order_lines),
+        }
+    }
+
+    fn begin(&self, out: &mut Vec<u8>) {
+        field::header(out);
+    }
+
+    fn end(&self, out: &mut Vec<u8>) {
+        field::trailer(out);
+    }
+}
+
 /// Street, street, city, state, zip.
 #[inline]
-fn address<F: Format>(out: &mut Vec<u8>, s: &mut Stream) {
+fn address(out: &mut Vec<u8>, s: &mut Stream) {
     for _ in 0..3 {
-        F::text(out, |out| s.letters(out, 10, 20));
+        field::text(out, |out| s.letters(out, 10, 20));
     }
-    F::text(out, |out| s.letters(out, 2, 2));
-    F::text(out, |out| s.zip(out));
+    field::text(out, |out| s.letters(out, 2, 2));
+    field::text(out, |out| s.zip(out));
 }
 
 /// Lines of an order: the first draw of its stream.

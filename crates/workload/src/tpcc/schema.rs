@@ -3,6 +3,10 @@
 //! In: a scale (warehouses). Out: numbers and statements. Must never: differ from HammerDB's schema
 //! in a table, a column, its place or its type, because its users' queries are to run unchanged.
 
+use crate::catalog::Tables;
+use crate::{Error, sql};
+use prony_server::Control;
+
 /// Items, whatever the scale.
 pub const ITEMS: u32 = 100_000;
 /// Districts of one warehouse.
@@ -126,6 +130,22 @@ impl Table {
     }
 }
 
+impl Tables for Table {
+    const ALL: &'static [Table] = &Table::ALL;
+
+    fn name(self) -> &'static str {
+        Table::name(self)
+    }
+
+    fn columns(self) -> Vec<&'static str> {
+        Table::columns(self).iter().map(|(name, _)| *name).collect()
+    }
+
+    fn key(self) -> &'static [&'static str] {
+        Table::key(self)
+    }
+}
+
 /// An index, with HammerDB's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Index {
@@ -176,15 +196,37 @@ impl Index {
         ]
     }
 
-    /// The statement that makes it.
-    pub fn create(&self) -> String {
+    /// The statement that builds it. A primary key is one only once it was attached.
+    pub fn build(&self) -> String {
         let (table, name, columns) = (self.table.name(), self.name, self.columns.join(", "));
-        if self.primary {
-            format!("alter table {table} add constraint {name} primary key ({columns})")
-        } else {
-            format!("create unique index {name} on {table} ({columns})")
-        }
+        format!("create unique index {name} on {table} ({columns})")
     }
+
+    /// The statement that makes a primary key of the index, in no time; `None` for another one.
+    ///
+    /// Apart from building it, because `add primary key (...)` would hold off every reader, such as
+    /// a check, and every other builder of the same table all the while.
+    pub fn attach(&self) -> Option<String> {
+        let (table, name) = (self.table.name(), self.name);
+        self.primary.then(|| {
+            format!("alter table {table} add constraint {name} primary key using index {name}")
+        })
+    }
+}
+
+/// Names of the valid indexes of the nine tables of which this holds.
+pub(super) fn indexes(control: &mut Control, holds: &str) -> Result<Vec<String>, Error> {
+    let tables = Table::ALL.map(|table| format!("to_regclass('{}')", table.name()));
+    let sql = format!(
+        "select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid \
+         where i.indrelid in ({}) and i.indisvalid and {holds}",
+        tables.join(", ")
+    );
+    let rows = sql::rows(control, "reading the indexes", &sql)?;
+    Ok(rows
+        .iter()
+        .filter_map(|row| row.text(0).map(str::to_owned))
+        .collect())
 }
 
 /// Columns that may be NULL.

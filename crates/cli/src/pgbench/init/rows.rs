@@ -8,8 +8,8 @@ use super::super::connection;
 use super::{Init, Told, notices};
 use prony_dialect::pgbench::{InitOptions, Level, LoadProgress, copy_sql};
 use prony_server::Control;
-use prony_workload::parts;
 use prony_workload::tpcb::{Rows, Table};
+use prony_workload::{copy, parts};
 use std::io::IsTerminal;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -77,7 +77,7 @@ impl Init<'_> {
         progress: &Progress,
     ) -> Told {
         self.go_on()?;
-        let rows = Rows::new(table, range.start, range.end);
+        let mut rows = Rows::new(table, range.start, range.end);
         let outcome = control.copy_in(sql).map_err(|error| {
             let said = connection::in_statement(&error, sql);
             self.call
@@ -85,14 +85,14 @@ impl Init<'_> {
                 .fatal(&format!("unexpected copy in result: {said}"))
         });
         let outcome = outcome.and_then(|mut copy| {
-            let sent = rows.send(&mut copy, |count, _| {
+            let sent = copy::send(&mut rows, &mut copy, |count, _| {
                 progress.sent(count);
                 self.watch.goes_on()
             });
             let stored = match sent {
                 // Given up, the copy is aborted by its drop.
-                Ok(false) => return Err(String::new()),
-                Ok(true) => copy.finish().map(drop),
+                Ok(None) => return Err(String::new()),
+                Ok(Some(_)) => copy.finish().map(drop),
                 Err(error) => Err(error),
             };
             // libpq prints the server's words itself.

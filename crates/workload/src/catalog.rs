@@ -1,20 +1,34 @@
-//! Which of the tables exist, whether they are pgbench's, and their sizes.
+//! Which of a workload's tables exist, whether they are its own, and their sizes.
 //!
-//! In: a control connection. Out: facts of the catalog; tables dropped. Must never: touch a table
-//! that merely has one of the names.
+//! In: what the tables should be, a control connection. Out: facts of the catalog; tables dropped.
+//! Must never: touch a table that merely has one of the names.
 
-use super::schema::{DROP, Table};
 use crate::sql::{self, Row};
 use crate::{Error, TableFacts};
 use prony_server::Control;
 
+/// The tables of a workload, as an enumeration.
+pub trait Tables: Copy + PartialEq + 'static {
+    /// All of them, in the order in which they are listed to users.
+    const ALL: &'static [Self];
+
+    /// The name, without a schema.
+    fn name(self) -> &'static str;
+
+    /// The names of its columns, in order.
+    fn columns(self) -> Vec<&'static str>;
+
+    /// The columns of its primary key, in order; none where it has no key.
+    fn key(self) -> &'static [&'static str];
+}
+
 /// A table that exists under one of the names, first in the search path.
-pub struct Found {
+pub struct Found<T> {
     /// Which one.
-    pub table: Table,
-    /// Whether it is a table with pgbench's columns, plain or partitioned.
+    pub table: T,
+    /// Whether it is a table with the workload's columns, plain or partitioned.
     pub ours: bool,
-    /// Whether it has a valid primary key on the right column.
+    /// Whether it has a valid primary key on the right columns.
     pub keyed: bool,
     /// Whether its file was exchanged since it was created: TRUNCATE, VACUUM FULL, CLUSTER.
     pub rewritten: bool,
@@ -24,19 +38,20 @@ pub struct Found {
     pub facts: TableFacts,
 }
 
-/// Sums are taken over the table and, where pgbench partitioned it, its partitions.
+/// `{names}` stands for rows of a place and a name. Sums are taken over the table and, where it is
+/// partitioned, its partitions.
 const FIND: &str = "\
 select t.name, c.relkind in ('r', 'p'), \
  (select string_agg(a.attname, ',' order by a.attnum) from pg_attribute a \
    where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped), \
- (select string_agg(a.attname, ',') from pg_index i join pg_attribute a \
+ (select string_agg(a.attname, ',' order by array_position(i.indkey::int2[], a.attnum)) \
+   from pg_index i join pg_attribute a \
    on a.attrelid = i.indrelid and a.attnum = any(i.indkey) \
    where i.indrelid = c.oid and i.indisprimary and i.indisvalid), \
  pg_relation_filenode(c.oid) is distinct from c.oid, \
  f.rows, f.table_bytes, f.index_bytes, f.dead, \
  extract(epoch from clock_timestamp() - f.analyzed), f.visible, f.pages \
-from (values (0, 'pgbench_branches'), (1, 'pgbench_tellers'), (2, 'pgbench_accounts'), \
- (3, 'pgbench_history')) t(place, name) \
+from (values {names}) t(place, name) \
 join pg_class c on c.oid = to_regclass(t.name) \
 cross join lateral (select sum(greatest(p.reltuples, 0))::bigint as rows, \
   sum(pg_table_size(p.oid))::bigint as table_bytes, \
@@ -49,14 +64,20 @@ cross join lateral (select sum(greatest(p.reltuples, 0))::bigint as rows, \
   or p.oid in (select inhrelid from pg_inherits where inhparent = c.oid)) f \
 order by t.place";
 
-/// The tables that exist, in the order of [`Table::ALL`].
-pub fn find(control: &mut Control) -> Result<Vec<Found>, Error> {
-    let rows = sql::rows(control, "reading the catalog", FIND)?;
+/// The tables that exist, in the order of [`Tables::ALL`].
+pub fn find<T: Tables>(control: &mut Control) -> Result<Vec<Found<T>>, Error> {
+    let names: Vec<String> = T::ALL
+        .iter()
+        .enumerate()
+        .map(|(place, table)| format!("({place}, '{}')", table.name()))
+        .collect();
+    let find = FIND.replace("{names}", &names.join(", "));
+    let rows = sql::rows(control, "reading the catalog", &find)?;
     Ok(rows.iter().filter_map(read).collect())
 }
 
-fn read(row: &Row) -> Option<Found> {
-    let table = *Table::ALL
+fn read<T: Tables>(row: &Row) -> Option<Found<T>> {
+    let table = *T::ALL
         .iter()
         .find(|table| Some(table.name()) == row.text(0))?;
     let columns = row.text(2).unwrap_or_default().to_owned();
@@ -69,7 +90,7 @@ fn read(row: &Row) -> Option<Found> {
     Some(Found {
         table,
         ours: row.is_true(1) && columns == table.columns().join(","),
-        keyed: row.text(3) == table.key(),
+        keyed: row.text(3).unwrap_or_default() == table.key().join(","),
         rewritten: row.is_true(4),
         columns,
         facts: TableFacts {
@@ -84,11 +105,11 @@ fn read(row: &Row) -> Option<Found> {
     })
 }
 
-/// Gives an error if a table of one of the names is not pgbench's.
+/// Gives an error if a table of one of the names is not the workload's.
 ///
 /// # Errors
 /// Names the first such table.
-pub fn refuse_foreign(found: &[Found]) -> Result<(), Error> {
+pub fn refuse_foreign<T: Tables>(found: &[Found<T>]) -> Result<(), Error> {
     let Some(foreign) = found.iter().find(|found| !found.ours) else {
         return Ok(());
     };
@@ -105,15 +126,22 @@ pub fn refuse_foreign(found: &[Found]) -> Result<(), Error> {
     })
 }
 
+/// The statement that drops all of them, as far as they exist; one, because foreign keys
+/// (`pgbench -i --foreign-keys`) may join them.
+pub fn drop_all<T: Tables>() -> String {
+    let names: Vec<&str> = T::ALL.iter().map(|table| table.name()).collect();
+    format!("drop table if exists {}", names.join(", "))
+}
+
 /// Drops the tables that exist; gives their names.
 ///
 /// # Errors
-/// One of them is not pgbench's (then none is dropped), or the server refuses.
-pub fn clean(control: &mut Control) -> Result<Vec<String>, Error> {
-    let found = find(control)?;
+/// One of them is not the workload's (then none is dropped), or the server refuses.
+pub fn clean<T: Tables>(control: &mut Control) -> Result<Vec<String>, Error> {
+    let found = find::<T>(control)?;
     refuse_foreign(&found)?;
     if !found.is_empty() {
-        sql::run(control, "dropping the tables", DROP)?;
+        sql::run(control, "dropping the tables", &drop_all::<T>())?;
     }
     Ok(found
         .iter()

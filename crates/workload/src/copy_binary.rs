@@ -1,0 +1,91 @@
+//! Fields of PostgreSQL's binary COPY format.
+//!
+//! In: values. Out: bytes appended to a reused buffer. Must never: allocate for a row. Format:
+//! PostgreSQL manual, COPY, "Binary Format"; `numeric_send` for numbers.
+//!
+//! Binary, not text: a warehouse with the items is 101 MB instead of 79 MB, but the server stores
+//! it with less work (measured on PostgreSQL 15: 0.60 s of its CPU against 0.76 s, for it reads no
+//! numbers and dates), and making the rows costs the client 56 ms instead of 82 ms.
+
+/// The option of the COPY statement.
+pub const OPTION: &str = "format binary";
+
+/// Begins a COPY.
+pub fn header(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0");
+}
+
+/// Ends a COPY.
+pub fn trailer(out: &mut Vec<u8>) {
+    out.extend_from_slice(&(-1_i16).to_be_bytes());
+}
+
+/// Begins a row of so many fields.
+#[inline]
+pub fn row(out: &mut Vec<u8>, fields: i16) {
+    out.extend_from_slice(&fields.to_be_bytes());
+}
+
+/// An `integer`.
+#[inline]
+pub fn int(out: &mut Vec<u8>, value: u32) {
+    let [a, b, c, d] = value.to_be_bytes();
+    out.extend_from_slice(&[0, 0, 0, 4, a, b, c, d]);
+}
+
+/// A `smallint`.
+#[inline]
+pub fn small(out: &mut Vec<u8>, value: u32) {
+    let [a, b] = (value as u16).to_be_bytes();
+    out.extend_from_slice(&[0, 0, 0, 2, a, b]);
+}
+
+/// A `numeric`: `value` / 10^`SCALE`, with a `SCALE` of 2 or 4.
+#[inline]
+pub fn number<const SCALE: usize>(out: &mut Vec<u8>, value: i64) {
+    // Digits of base 10,000 around the point; both scales are at most one digit behind it.
+    let power = 10_u64.pow(SCALE as u32);
+    let magnitude = value.unsigned_abs();
+    let (whole, part) = (magnitude / power, (magnitude % power) * (10_000 / power));
+    let digits = [
+        (whole / 10_000) as u16,
+        (whole % 10_000) as u16,
+        part as u16,
+    ];
+    let first = digits.iter().position(|digit| *digit != 0).unwrap_or(3);
+    let last = digits.iter().rposition(|digit| *digit != 0).unwrap_or(2);
+    let count = if first == 3 { 0 } else { last + 1 - first };
+    let weight: i16 = if count == 0 { 0 } else { 1 - first as i16 };
+    let sign: u16 = if value < 0 { 0x4000 } else { 0 };
+    out.extend_from_slice(&(8 + 2 * count as u32).to_be_bytes());
+    out.extend_from_slice(&(count as u16).to_be_bytes());
+    out.extend_from_slice(&weight.to_be_bytes());
+    out.extend_from_slice(&sign.to_be_bytes());
+    out.extend_from_slice(&(SCALE as u16).to_be_bytes());
+    for digit in &digits[first..first + count] {
+        out.extend_from_slice(&digit.to_be_bytes());
+    }
+}
+
+/// Text of any type, as `write` appends it.
+#[inline]
+pub fn text(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    write(out);
+    let length = (out.len() - start - 4) as u32;
+    out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+}
+
+/// A `timestamptz`, in microseconds since 2000-01-01 00:00 UTC.
+#[inline]
+pub fn time(out: &mut Vec<u8>, micros: i64) {
+    out.extend_from_slice(&[0, 0, 0, 8]);
+    out.extend_from_slice(&micros.to_be_bytes());
+}
+
+/// NULL.
+#[inline]
+pub fn null(out: &mut Vec<u8>) {
+    out.extend_from_slice(&(-1_i32).to_be_bytes());
+}

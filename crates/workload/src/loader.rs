@@ -1,0 +1,130 @@
+//! What the loaders of all workloads do alike: connect, run a statement, send rows.
+//!
+//! In: a meter, the watch of the user's stop. Out: sessions fit for a long load; rows sent. Must
+//! never: know a workload.
+
+use crate::copy::{RowSource, send};
+use crate::progress::Meter;
+use crate::stop::Watch;
+use crate::{Error, sql};
+use prony_server::{Control, Target};
+
+/// More loaders than this only queue for a table's extension lock.
+const JOBS_MAX: u32 = 1000;
+
+/// Settings of a role or database that would break a long load, and notices of tables that do not
+/// exist. For this session only.
+const SESSION: &str = "set client_min_messages = warning; set statement_timeout = 0; set lock_timeout = 0; \
+     set idle_in_transaction_session_timeout = 0";
+
+/// # Errors
+/// So many loaders are not possible.
+pub fn check_jobs(jobs: u32) -> Result<(), Error> {
+    if (1..=JOBS_MAX).contains(&jobs) {
+        return Ok(());
+    }
+    Err(Error::Asked {
+        problem: format!("{jobs} jobs are not possible"),
+        hint: format!("1 to {JOBS_MAX}; more than the server has idle cores gain nothing"),
+    })
+}
+
+/// One load, as all its connections share it.
+#[derive(Clone, Copy)]
+pub struct Loader<'a> {
+    /// Counts and shows.
+    pub meter: &'a Meter<'a>,
+    /// Knows whether to go on.
+    pub watch: &'a Watch<'a>,
+}
+
+impl Loader<'_> {
+    /// A session for a long load, cancelled when the load is over early.
+    pub fn connect(&self, target: &Target) -> Result<Control, Error> {
+        let mut control =
+            Control::connect(target).map_err(|source| sql::server("connecting", source))?;
+        self.watch.add(&control);
+        sql::run(&mut control, "preparing the session", SESSION)?;
+        Ok(control)
+    }
+
+    /// The server that a connection leads to: with several hosts, the others must load the one
+    /// that has the tables.
+    pub fn same_server(control: &Control, target: &Target) -> Target {
+        Target {
+            endpoints: vec![control.endpoint().clone()],
+            ..target.clone()
+        }
+    }
+
+    /// Has the session's counts of inserted rows written down now. A session keeps them back for
+    /// up to a second; coming after the VACUUM they would look like rows not yet vacuumed.
+    pub fn flush_counts(&self, control: &mut Control) -> Result<(), Error> {
+        let doing = "flushing the session's statistics";
+        let version = "select current_setting('server_version_num')::int";
+        if sql::row(control, doing, version)?.int(0) >= Some(150_000) {
+            sql::run(control, doing, "select pg_stat_force_next_flush()")?;
+        }
+        Ok(())
+    }
+
+    /// Runs a statement unless the load is over.
+    pub fn statement(
+        &self,
+        control: &mut Control,
+        doing: &str,
+        statement: &str,
+    ) -> Result<(), Error> {
+        self.go_on()?;
+        sql::run(control, doing, statement)
+    }
+
+    /// Sends rows of a table; `options` are those of the COPY statement, comma-separated.
+    pub fn copy(
+        &self,
+        control: &mut Control,
+        table: &'static str,
+        options: &str,
+        mut rows: impl RowSource,
+    ) -> Result<(), Error> {
+        let doing = format!("sending rows of {table}");
+        let failed = |source| sql::server(&doing, source);
+        self.go_on()?;
+        let with = match options {
+            "" => String::new(),
+            options => format!(" with ({options})"),
+        };
+        let statement = format!("copy {table} from stdin{with}");
+        let mut copy = control.copy_in(&statement).map_err(failed)?;
+        let sent = send(&mut rows, &mut copy, |count, bytes| {
+            self.meter.sent(count, bytes);
+            self.watch.goes_on()
+        });
+        let Some(sent) = sent.map_err(failed)? else {
+            // Given up, the copy is aborted by its drop.
+            drop(copy);
+            return self.go_on();
+        };
+        let stored = copy.finish().map_err(failed)?;
+        if stored != sent {
+            return Err(Error::Data {
+                problem: format!(
+                    "{sent} rows were sent to {table}, and the server stored {stored}"
+                ),
+                hint: "look for a trigger or rule on the table".to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// The user asked to stop, or another loader failed (whose error counts, not this one).
+    pub fn go_on(&self) -> Result<(), Error> {
+        if self.watch.goes_on() {
+            return Ok(());
+        }
+        Err(Error::Stopped {
+            remains: String::new(),
+        })
+    }
+}

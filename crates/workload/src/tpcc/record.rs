@@ -1,0 +1,154 @@
+//! Prony's own note of a load that has not come to its end: a small table beside the nine.
+//!
+//! In: a scale, a seed. Out: which warehouses are there. Must never: outlive the load, or say that
+//! a warehouse is there before its rows are (both are one transaction).
+
+use crate::{Error, sql};
+use prony_server::Control;
+
+/// Name of the table.
+pub const NAME: &str = "prony_tpcc_load";
+
+/// Microseconds from 1970 to 2000, where PostgreSQL's time begins.
+const EPOCH: i64 = 946_684_800_000_000;
+
+/// What the note says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Warehouses that were asked for.
+    pub scale: u32,
+    /// Seed of the data.
+    pub seed: u64,
+    /// When the load began, in microseconds since 2000-01-01 00:00 UTC; whole seconds.
+    pub moment_micros: i64,
+    /// Warehouses whose rows are there.
+    pub done: u32,
+    /// Parts whose rows are missing: 0 for the items, else a warehouse.
+    pub missing: Vec<u32>,
+}
+
+/// The note of a load that has not come to its end; `None` where there is none.
+pub fn find(control: &mut Control) -> Result<Option<Record>, Error> {
+    let doing = "looking for an unfinished load";
+    let exists = format!("select to_regclass('{NAME}') is not null");
+    if !sql::row(control, doing, &exists)?.is_true(0) {
+        return Ok(None);
+    }
+    let row = sql::row(
+        control,
+        doing,
+        &format!(
+            "select max(scale), max(seed)::text, (extract(epoch from max(began)) * 1000000)::bigint, \
+             count(*) filter (where done and part > 0), \
+             string_agg(part::text, ',' order by part) filter (where not done) from {NAME}"
+        ),
+    )?;
+    let missing = row.text(4).unwrap_or_default().split(',');
+    Ok(row.int(0).map(|scale| Record {
+        scale: u32::try_from(scale).unwrap_or(0),
+        seed: row.text(1).and_then(|seed| seed.parse().ok()).unwrap_or(0),
+        moment_micros: row.int(2).unwrap_or(EPOCH) - EPOCH,
+        done: row
+            .int(3)
+            .and_then(|done| u32::try_from(done).ok())
+            .unwrap_or(0),
+        missing: missing.filter_map(|part| part.parse().ok()).collect(),
+    }))
+}
+
+/// Makes the note that nothing is there yet.
+pub fn create(control: &mut Control, scale: u32, seed: u64) -> Result<(), Error> {
+    sql::run(
+        control,
+        "noting what is to be loaded",
+        &format!(
+            "drop table if exists {NAME}; \
+             create table {NAME} (part int primary key, done bool not null, scale int not null, \
+             seed numeric not null, began timestamptz not null); \
+             insert into {NAME} select part, false, {scale}, {seed}, date_trunc('second', now()) \
+             from generate_series(0, {scale}) part"
+        ),
+    )
+}
+
+/// Notes a part as there, or all; tells whether it was not yet. Another load that has the same part
+/// under way is waited for.
+pub fn note(control: &mut Control, part: Option<u32>) -> Result<bool, Error> {
+    let which = part.map_or(String::new(), |part| format!(" and part = {part}"));
+    let sql = format!("update {NAME} set done = true where not done{which}");
+    let noted = control.execute(&sql);
+    noted
+        .map(|rows| rows > 0)
+        .map_err(|source| sql::server("noting what was loaded", source))
+}
+
+/// The statement that takes the note away.
+pub fn remove() -> String {
+    format!("drop table if exists {NAME}")
+}
+
+impl Record {
+    /// The command that continues the load.
+    pub fn command(&self) -> String {
+        let seed = match self.seed {
+            0 => String::new(),
+            seed => format!(" --seed {seed}"),
+        };
+        format!("prony load tpcc --scale {}{seed}", self.scale)
+    }
+
+    /// What is there, in words: `a load of 10 warehouses did not come to its end: ...`
+    pub fn words(&self) -> String {
+        let rows = if self.missing.is_empty() {
+            "all rows are there, but not all keys and statistics".to_owned()
+        } else {
+            format!("the rows of {} of them are there", self.done)
+        };
+        let Record { scale, seed, .. } = self;
+        format!("a load of {scale} warehouses (seed {seed}) is under way or was broken off: {rows}")
+    }
+
+    /// # Errors
+    /// Another scale or seed is asked for than that of the load that can be continued.
+    pub fn accept(&self, scale: u32, seed: u64) -> Result<(), Error> {
+        if (scale, seed) == (self.scale, self.seed) {
+            return Ok(());
+        }
+        Err(Error::Data {
+            problem: format!(
+                "{}; {scale} warehouses with seed {seed} are asked for now",
+                self.words()
+            ),
+            hint: format!(
+                "`{}` continues it; `prony clean tpcc` drops what is there",
+                self.command()
+            ),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_same_load_is_continued() {
+        let record = Record {
+            scale: 10,
+            seed: 7,
+            moment_micros: 0,
+            done: 3,
+            missing: vec![2, 5],
+        };
+        assert!(record.accept(10, 7).is_ok());
+        for (scale, seed) in [(11, 7), (10, 8)] {
+            let refused = record.accept(scale, seed);
+            let message = refused.expect_err("another load").to_string();
+            assert!(
+                message.contains("`prony load tpcc --scale 10 --seed 7` continues it"),
+                "{message}"
+            );
+            assert!(message.contains("the rows of 3 of them"), "{message}");
+        }
+    }
+}
