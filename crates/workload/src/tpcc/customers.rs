@@ -41,9 +41,10 @@ impl Names {
     pub fn values(&self, who: Who) -> [Value<'_>; 2] {
         match who {
             Who::Number(c_id) => [int(c_id), Value::Null],
-            Who::Name { name, otherwise } => {
-                [otherwise.map_or(Value::Null, int), Value::Text(self.get(name))]
-            }
+            Who::Name { name, otherwise } => [
+                otherwise.map_or(Value::Null, int),
+                Value::Text(self.get(name)),
+            ],
         }
     }
 }

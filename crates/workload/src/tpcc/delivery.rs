@@ -86,12 +86,7 @@ impl Deliveries {
     }
 }
 
-async fn each(
-    sql: &Sql,
-    input: &Delivery,
-    db: &mut Db,
-    texts: &mut Texts,
-) -> Result<u32, DbError> {
+async fn each(sql: &Sql, input: &Delivery, db: &mut Db, texts: &mut Texts) -> Result<u32, DbError> {
     let w = int(input.w_id);
     let mut delivered = 0;
     db.exec(&sql.begin, &[]).await?;
@@ -103,9 +98,7 @@ async fn each(
         };
         let o = int(o_id);
         db.exec(&sql.unqueue, &[w, d, o]).await?;
-        let rows = db
-            .exec(&sql.order, &[w, d, o, int(input.carrier)])
-            .await?;
+        let rows = db.exec(&sql.order, &[w, d, o, int(input.carrier)]).await?;
         let c_id = int_of(&rows, 0, "a queued order")?;
         drop(rows);
         db.exec(&sql.lines, &[w, d, o]).await?;

@@ -244,7 +244,11 @@ impl Draws {
             };
             let remote = self.uniform(1, 100) == 1;
             *line = Line {
-                item: if unused && place + 1 == count { UNUSED_ITEM } else { item },
+                item: if unused && place + 1 == count {
+                    UNUSED_ITEM
+                } else {
+                    item
+                },
                 supply: if remote { self.other(w_id) } else { w_id },
                 quantity: self.uniform(1, 10),
                 wave: 1,

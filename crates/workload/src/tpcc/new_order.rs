@@ -160,7 +160,10 @@ impl NewOrders {
         let lines = input.lines();
         array(&mut texts.items, lines.iter().map(|line| line.item));
         array(&mut texts.supplies, lines.iter().map(|line| line.supply));
-        array(&mut texts.quantities, lines.iter().map(|line| line.quantity));
+        array(
+            &mut texts.quantities,
+            lines.iter().map(|line| line.quantity),
+        );
         array(&mut texts.waves, lines.iter().map(|line| line.wave));
         let values = [
             int(input.w_id),
@@ -260,7 +263,10 @@ impl NewOrders {
     ) -> Result<Ordered, DbError> {
         let terms = ask(sql, input, db, texts).await?;
         db.push(&sql.order, &order(input, terms.o_id))?;
-        db.push(&sql.queue, &[int(terms.o_id), int(input.d_id), int(input.w_id)])?;
+        db.push(
+            &sql.queue,
+            &[int(terms.o_id), int(input.d_id), int(input.w_id)],
+        )?;
         let mut rolls_back = false;
         let mut before: Option<i64> = None;
         for (place, line) in input.lines().iter().enumerate() {
@@ -284,7 +290,14 @@ impl NewOrders {
             let values = inserted(input, terms.o_id, place, sold, &mut texts.amount);
             db.push(&sql.line, &values)?;
         }
-        db.push(if rolls_back { &sql.rollback } else { &sql.commit }, &[])?;
+        db.push(
+            if rolls_back {
+                &sql.rollback
+            } else {
+                &sql.commit
+            },
+            &[],
+        )?;
         db.sync().await?;
         if rolls_back {
             return Ok(Ordered {
@@ -301,7 +314,8 @@ impl NewOrders {
             return Ordered::default();
         }
         let lines = || texts.lines.iter().zip(input.lines());
-        let amount = |(sold, line): (&Sold, &Line)| Some(sold.price_cents? * i64::from(line.quantity));
+        let amount =
+            |(sold, line): (&Sold, &Line)| Some(sold.price_cents? * i64::from(line.quantity));
         Ordered {
             rolled_back: false,
             total_cents: terms.total_cents(lines().filter_map(amount).sum()),
@@ -376,7 +390,8 @@ impl Sold {
     /// Takes a row of stock.
     fn stock(&mut self, row: Option<Row<'_>>, original: bool) {
         self.stock = row.and_then(|row| row.int(0));
-        self.dist.push_str(row.and_then(|row| row.text(1)).unwrap_or(""));
+        self.dist
+            .push_str(row.and_then(|row| row.text(1)).unwrap_or(""));
         self.brand = original && is_original(row.and_then(|row| row.text(2)));
     }
 
@@ -456,7 +471,11 @@ pub fn function(profile: &Profile) -> Function {
         .map(|district| format!("when {district} then s_dist_{district:02} "))
         .collect();
     // An unused item finds neither: its line is left out, or kept without an amount.
-    let join = if profile.rolls_back { "join" } else { "left join" };
+    let join = if profile.rolls_back {
+        "join"
+    } else {
+        "left join"
+    };
     let (results, variables, sell) = match profile.outputs {
         true => (OUTPUTS, OUTPUT_VARIABLES, SELL_WITH_OUTPUTS),
         false => ("out r_o_id int", "", SELL),

@@ -93,7 +93,10 @@ impl Observed {
 
     /// Share of a kind among all that came to their intended end, 0 to 1; none before the first.
     pub fn mix(&self, kind: Kind) -> Option<f64> {
-        share(self.done(kind), Kind::ALL.map(|kind| self.done(kind)).iter().sum())
+        share(
+            self.done(kind),
+            Kind::ALL.map(|kind| self.done(kind)).iter().sum(),
+        )
     }
 
     /// Share of new orders that were rolled back as intended: 0.01 is meant.

@@ -105,7 +105,10 @@ fn max_tries(plan: &WorkloadPlan) -> Result<u32, Error> {
     };
     // From the command line options may come as text.
     let text = value.as_str().and_then(|text| text.parse().ok());
-    let number = value.as_integer().or(text).and_then(|number| u32::try_from(number).ok());
+    let number = value
+        .as_integer()
+        .or(text)
+        .and_then(|number| u32::try_from(number).ok());
     number
         .filter(|number| *number > 0)
         .ok_or_else(|| Error::Asked {
@@ -152,10 +155,19 @@ mod tests {
         assert_eq!(asked.mode, Mode::Pipelined);
         assert!(asked.all_warehouses && asked.paced);
         assert_eq!(asked.max_tries, 3);
-        let wrong = plan(&[("profile", "x"), ("mode", "y"), ("home", "z"), ("max_tries", "0")]);
+        let wrong = plan(&[
+            ("profile", "x"),
+            ("mode", "y"),
+            ("home", "z"),
+            ("max_tries", "0"),
+        ]);
         let problems = read(&wrong).expect_err("four of them");
         assert_eq!(problems.len(), 4);
-        assert!(problems[1].to_string().contains("procedures, statements, pipelined"));
+        assert!(
+            problems[1]
+                .to_string()
+                .contains("procedures, statements, pipelined")
+        );
     }
 
     #[test]

@@ -78,12 +78,7 @@ impl Statuses {
     }
 }
 
-async fn each(
-    sql: &Sql,
-    input: &OrderStatus,
-    names: &Names,
-    db: &mut Db,
-) -> Result<u32, DbError> {
+async fn each(sql: &Sql, input: &OrderStatus, names: &Names, db: &mut Db) -> Result<u32, DbError> {
     let [w, d] = [int(input.w_id), int(input.d_id)];
     db.exec(&sql.begin, &[]).await?;
     let c_id = match input.who {

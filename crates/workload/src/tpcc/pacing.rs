@@ -48,7 +48,11 @@ impl Times {
         let mean_s = f64::from(self.think_mean_s[kind as usize]);
         let drawn_s = -(1.0 - random.unit()).ln() * mean_s;
         let time_s = drawn_s.min(mean_s * THINK_MAX);
-        let time_s = if self.whole_seconds { time_s.round() } else { time_s };
+        let time_s = if self.whole_seconds {
+            time_s.round()
+        } else {
+            time_s
+        };
         Duration::from_secs_f64(time_s)
     }
 }

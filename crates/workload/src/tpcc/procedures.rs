@@ -39,7 +39,10 @@ impl Function {
     /// source is the same is the same.
     fn source(&self) -> String {
         let kind = if self.stable { "stable" } else { "volatile" };
-        format!("\n-- Installed by Prony. ({}) {kind}\n{}", self.parameters, self.body)
+        format!(
+            "\n-- Installed by Prony. ({}) {kind}\n{}",
+            self.parameters, self.body
+        )
     }
 
     fn create(&self) -> String {
@@ -63,7 +66,10 @@ pub fn install(control: &mut Control, functions: &[Function]) -> Result<(), Erro
     }
     // Two runs that begin together would stumble over each other's rows in the catalog.
     run(control, "begin")?;
-    run(control, "select pg_advisory_xact_lock(hashtext('prony_tpcc'))")?;
+    run(
+        control,
+        "select pg_advisory_xact_lock(hashtext('prony_tpcc'))",
+    )?;
     for function in missing(control, functions)? {
         for old in installed(control, &function.name)? {
             run(control, &format!("drop function {old}"))?;

@@ -105,7 +105,10 @@ mod tests {
     #[test]
     fn profiles_are_found_by_their_names_only() {
         for profile in &PROFILES {
-            assert_eq!(Profile::find(profile.name).map(|p| p.name), Some(profile.name));
+            assert_eq!(
+                Profile::find(profile.name).map(|p| p.name),
+                Some(profile.name)
+            );
             let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
             assert!(profile.routine.chars().all(plain));
         }

@@ -14,7 +14,7 @@ use super::order_status::{self, Statuses};
 use super::payment::{self, Payments};
 use super::procedures;
 use super::random::RunConstants;
-use super::scale;
+use super::ready::scale_for_run;
 use super::stock_level::{self, StockLevels};
 use super::texts::Texts;
 use super::way::{Mode, Set};
@@ -50,40 +50,40 @@ pub fn statements() -> Vec<String> {
     OrderEntryProgram::new(Asked::default(), 1).statements
 }
 
-/// In words.
-pub fn not_yet() -> Error {
-    Error::Asked {
-        problem: "the workload tpcc cannot be checked yet".to_owned(),
-        hint: "it can be loaded, run and cleaned".to_owned(),
-    }
-}
-
-/// The program on the data that is there; it installs what its mode needs.
-///
-/// # Errors
-/// The options are wrong, the data is missing, half-loaded or of another scale, or the server
-/// refuses the functions.
+/// The program on the data that is there; see [`OrderEntryProgram::ready`].
 pub fn program(control: &mut Control, plan: &WorkloadPlan) -> Result<Loaded, Error> {
-    let asked = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
-    let warehouses = scale::for_run(control, plan.scale)?;
-    if asked.mode == Mode::Procedures {
-        let profile = asked.profile;
-        let functions = [
-            new_order::function(profile),
-            payment::function(profile),
-            order_status::function(profile),
-            delivery::function(profile),
-            stock_level::function(profile),
-        ];
-        procedures::install(control, &functions)?;
-    }
+    let program = OrderEntryProgram::ready(control, plan)?;
+    let scale = program.shared.warehouses;
     Ok(Loaded {
-        program: Arc::new(OrderEntryProgram::new(asked, warehouses)),
-        scale: warehouses,
+        program: Arc::new(program),
+        scale,
     })
 }
 
 impl OrderEntryProgram {
+    /// The program on the data that is there; it installs what its mode needs.
+    ///
+    /// # Errors
+    /// The options are wrong, the data is missing, half-loaded or of another scale, or the server
+    /// refuses the functions.
+    pub fn ready(control: &mut Control, plan: &WorkloadPlan) -> Result<Self, Error> {
+        // Whoever asks for more than the first problem asks `check_options`.
+        let asked = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
+        let warehouses = scale_for_run(control, plan.scale)?;
+        if asked.mode == Mode::Procedures {
+            let profile = asked.profile;
+            let functions = [
+                new_order::function(profile),
+                payment::function(profile),
+                order_status::function(profile),
+                delivery::function(profile),
+                stock_level::function(profile),
+            ];
+            procedures::install(control, &functions)?;
+        }
+        Ok(OrderEntryProgram::new(asked, warehouses))
+    }
+
     /// The program as asked, whose functions are there if its mode needs them.
     pub fn new(asked: Asked, warehouses: u32) -> Self {
         let (mode, profile) = (asked.mode, asked.profile);
