@@ -6,7 +6,7 @@
 mod check;
 mod conditions;
 mod customers;
-mod deck;
+pub mod deck;
 mod delivery;
 pub mod input;
 mod load;

@@ -84,8 +84,11 @@ impl Set {
 /// as intended. No class of PostgreSQL's begins like this.
 pub const UNUSED_CODE: [u8; 5] = *b"PRN01";
 
+/// Opens a block.
 pub const BEGIN: &str = "BEGIN";
+/// Commits it.
 pub const COMMIT: &str = "COMMIT";
+/// Gives it up.
 pub const ROLLBACK: &str = "ROLLBACK";
 
 /// A whole number as a value.
