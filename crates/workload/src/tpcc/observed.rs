@@ -129,7 +129,8 @@ impl Observed {
     pub(super) fn new_order(&mut self, input: &NewOrder, ordered: Ordered) {
         self.lines += input.lines().len() as u64;
         self.remote_lines += input.remote_lines() as u64;
-        self.ordered_cents += ordered.total_cents as u64;
+        // Below zero only where a discount is above all that there is.
+        self.ordered_cents += u64::try_from(ordered.total_cents).unwrap_or(0);
         self.brand_lines += u64::from(ordered.brand_lines);
     }
 

@@ -61,7 +61,7 @@ fn serialization_failures_are_tried_again_and_never_taken_for_a_success() {
         );
         assert_eq!(findings(&base), [""; 0], "{mode:?}");
         let orders = number(&base, "select count(*) from orders") - 30_000 * i64::from(WAREHOUSES);
-        assert_eq!(orders, ran.committed[0] as i64, "{mode:?}");
+        assert_eq!(orders, ran.observed.ends[0].committed as i64, "{mode:?}");
     }
 }
 
@@ -76,7 +76,7 @@ fn a_failed_transaction_leaves_nothing_and_its_user_goes_on() {
         assert_eq!(ran.codes, ["23514"], "{mode:?}");
         assert_eq!((ran.failed[0], ran.retries), (0, 0), "{mode:?}");
         let paid = number(&base, "select count(*) from history") - 30_000 * i64::from(WAREHOUSES);
-        assert_eq!(paid, ran.committed[1] as i64, "{mode:?}");
+        assert_eq!(paid, ran.observed.ends[1].committed as i64, "{mode:?}");
         assert_eq!(findings(&base), [""; 0], "{mode:?}");
     }
 }
