@@ -14,18 +14,70 @@ use prony_server::Control;
 
 /// Looks at everything, in one snapshot.
 pub fn check(control: &mut Control) -> Result<CheckReport, Error> {
-    // In one snapshot the sums are exact even while a load or a run goes on.
-    let begin = "begin transaction isolation level repeatable read read only";
-    sql::run(control, "beginning the check", begin)?;
-    let report = look(control);
+    let report = snapshot(control).and_then(|seen| look(control, seen));
     // Nothing to keep: an error here changes no finding.
     drop(sql::run(control, "ending the check", "rollback"));
     report
 }
 
-fn look(control: &mut Control) -> Result<CheckReport, Error> {
-    let record = record::find(control)?;
-    let mut found = catalog::find::<Table>(control)?;
+/// What the catalog says, while all of it stays so.
+struct Seen {
+    found: Vec<Found<Table>>,
+    record: Option<Record>,
+    indexes: Vec<String>,
+}
+
+/// Takes a snapshot, in which the sums are exact even while a load or a run goes on; and holds the
+/// tables, so that no load replaces them meanwhile.
+fn snapshot(control: &mut Control) -> Result<Seen, Error> {
+    let begin = "begin transaction isolation level repeatable read read only";
+    let mut tries = 0;
+    loop {
+        let before = record::exists(control)?;
+        sql::run(control, "beginning the check", begin)?;
+        let found = catalog::find::<Table>(control)?;
+        let record = record::find(control)?;
+        let indexes = indexes(control, "true")?;
+        let held = hold(control, &found);
+        // The server looks names up as of now, not as of the snapshot: where a load began or ended
+        // between the two, what was read does not fit together.
+        let fits = held.is_ok() && [before, record::exists(control)?] == [record.is_some(); 2];
+        tries += 1;
+        if fits || tries == TRIES_MAX {
+            held?;
+            return Ok(Seen {
+                found,
+                record,
+                indexes,
+            });
+        }
+        sql::run(control, "beginning the check again", "rollback")?;
+    }
+}
+
+/// How often a check may come between the beginning and the end of loads.
+const TRIES_MAX: u32 = 10;
+
+/// Keeps tables from being dropped until the transaction ends.
+fn hold(control: &mut Control, found: &[Found<Table>]) -> Result<(), Error> {
+    let names: Vec<&str> = found
+        .iter()
+        .filter(|found| found.ours)
+        .map(|found| found.table.name())
+        .collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let sql = format!("lock table {} in access share mode", names.join(", "));
+    sql::run(control, "holding the tables", &sql)
+}
+
+fn look(control: &mut Control, seen: Seen) -> Result<CheckReport, Error> {
+    let Seen {
+        mut found,
+        record,
+        indexes,
+    } = seen;
     let mut report = CheckReport {
         findings: record.iter().map(unfinished).collect(),
         ..CheckReport::default()
@@ -36,30 +88,23 @@ fn look(control: &mut Control) -> Result<CheckReport, Error> {
         for (found, count) in found.iter_mut().zip(&counts) {
             found.facts.rows = count.rows;
         }
-        let scale = counts
+        report.scale = counts
             .iter()
             .find(|count| count.table == Table::Warehouse)
             .and_then(|count| u32::try_from(count.rows).ok())
             .filter(|scale| *scale > 0);
-        report.scale = scale;
-        report
-            .findings
-            .extend(rows(&counts, scale, record.as_ref()));
+        let rows = rows(&counts, report.scale, record.as_ref());
+        report.findings.extend(rows);
         if record.is_none() {
-            report
-                .findings
-                .extend(found.iter().filter_map(findings::key));
-            report.findings.extend(second_indexes(control)?);
+            let keys = found.iter().filter_map(findings::key);
+            report.findings.extend(keys);
+            report.findings.extend(second_indexes(&indexes));
         }
         report.findings.extend(consistency(control)?);
-        report
-            .findings
-            .extend(found.iter().filter_map(findings::statistics));
+        let statistics = found.iter().filter_map(findings::statistics);
+        report.findings.extend(statistics);
     }
-    report.tables = found
-        .into_iter()
-        .map(|found: Found<Table>| found.facts)
-        .collect();
+    report.tables = found.into_iter().map(|found| found.facts).collect();
     Ok(report)
 }
 
@@ -186,20 +231,19 @@ fn rows_of(count: &Count, scale: u32) -> Finding {
 }
 
 /// Without the second indexes, look-ups by name read whole tables.
-fn second_indexes(control: &mut Control) -> Result<Vec<Finding>, Error> {
-    let there = indexes(control, "true")?;
+fn second_indexes(there: &[String]) -> Vec<Finding> {
     let second = Index::all().into_iter().filter(|index| !index.primary);
-    Ok(second
+    second
         .map(|index| {
             let name = index.name;
             if there.iter().any(|there| there == name) {
-                let text = format!("index {name} ({}) is there", index.columns.join(", "));
+                let text = format!("{name} ({}) is there", index.columns.join(", "));
                 return finding(State::Ok, "index", text);
             }
             let text = format!("index {name} is missing; this makes it: {}", index.build());
             finding(State::Wrong, "index", text)
         })
-        .collect())
+        .collect()
 }
 
 /// The twelve conditions.

@@ -365,16 +365,19 @@ impl Job<'_> {
 
 /// Two loads at once would fill the same tables.
 fn lock_out_others(control: &mut Control) -> Result<(), Error> {
-    // For the session; any fixed number, in PostgreSQL's space of advisory locks.
-    let sql = "select pg_try_advisory_lock(hashtext('prony load tpcc'))";
-    if sql::row(control, "locking out other loads", sql)?.is_true(0) {
-        return Ok(());
+    // Until the session ends; the number is any fixed one. A load that has just ended, or was broken
+    // off, may take the server a moment to notice.
+    let sql = "set lock_timeout = '5s'; select pg_advisory_lock(hashtext('prony load tpcc')); \
+         set lock_timeout = 0";
+    match control.execute(sql) {
+        Err(error) if error.sqlstate() == Some("55P03") => Err(Error::Data {
+            problem: "another `prony load tpcc` is under way in this database".to_owned(),
+            hint: "wait for its end, or stop it: it can be continued".to_owned(),
+        }),
+        locked => locked
+            .map(drop)
+            .map_err(|source| sql::server("locking out other loads", source)),
     }
-    Err(Error::Data {
-        problem: "another `prony load tpcc` is under way in this database".to_owned(),
-        hint: "wait for its end; what is left of a load that was broken off ends with its session"
-            .to_owned(),
-    })
 }
 
 /// # Errors

@@ -27,16 +27,22 @@ pub struct Record {
     pub missing: Vec<u32>,
 }
 
+const LOOKING: &str = "looking for an unfinished load";
+
+/// Whether there is a note by now, whatever a snapshot in use says.
+pub fn exists(control: &mut Control) -> Result<bool, Error> {
+    let sql = format!("select to_regclass('{NAME}') is not null");
+    Ok(sql::row(control, LOOKING, &sql)?.is_true(0))
+}
+
 /// The note of a load that has not come to its end; `None` where there is none.
 pub fn find(control: &mut Control) -> Result<Option<Record>, Error> {
-    let doing = "looking for an unfinished load";
-    let exists = format!("select to_regclass('{NAME}') is not null");
-    if !sql::row(control, doing, &exists)?.is_true(0) {
+    if !exists(control)? {
         return Ok(None);
     }
     let row = sql::row(
         control,
-        doing,
+        LOOKING,
         &format!(
             "select max(scale), max(seed)::text, (extract(epoch from max(began)) * 1000000)::bigint, \
              count(*) filter (where done and part > 0), \

@@ -1,12 +1,8 @@
 //! Data that is missing, half-loaded or somebody else's; loads that are broken off.
 
-use crate::common::{self, Base};
-use prony_workload::{Error, Phase, Progress, Step, find};
+use crate::common::{self, Base, KillAt, StopAt, problem};
+use prony_workload::{Phase, find};
 use std::sync::atomic::{AtomicBool, Ordering};
-
-fn problem<T>(result: Result<T, Error>) -> String {
-    result.err().expect("a problem").to_string()
-}
 
 #[test]
 fn missing_and_half_loaded_data_are_refused_in_words() {
@@ -87,17 +83,6 @@ fn a_table_of_somebody_else_is_never_dropped() {
         .expect("is still there");
 }
 
-/// Sets the stop flag when a phase is reached; in that of rows, when it comes to the accounts.
-struct StopAt<'a>(Phase, &'a AtomicBool);
-
-impl Progress for StopAt<'_> {
-    fn step(&self, step: &Step) {
-        if step.phase == self.0 && step.rows_done >= 33 {
-            self.1.store(true, Ordering::Relaxed);
-        }
-    }
-}
-
 #[test]
 fn a_stopped_load_says_what_is_left_and_can_be_repeated() {
     let base = Base::new("stopped");
@@ -110,7 +95,7 @@ fn a_stopped_load_says_what_is_left_and_can_be_repeated() {
         (Phase::Keys, 2, "tables without all their rows or keys"),
     ] {
         let stop = AtomicBool::new(false);
-        let progress = StopAt(phase, &stop);
+        let progress = StopAt(phase, 33, &stop);
         let error = base
             .load_with("tpcb", 3, jobs, &progress, &stop)
             .expect_err("stopped");
@@ -174,7 +159,8 @@ fn a_server_killed_in_mid_load_leaves_nothing_half() {
     for jobs in [1, 2] {
         let stop = AtomicBool::new(false);
         let killed = AtomicBool::new(false);
-        let progress = Kill {
+        let progress = KillAt {
+            rows: 1000,
             server: &server,
             killed: &killed,
         };
@@ -198,20 +184,6 @@ fn a_server_killed_in_mid_load_leaves_nothing_half() {
         drop(control);
         base.load("tpcb", 1, jobs).expect("loads after all");
         assert!(tpcb.check(&mut base.control()).expect("checks").is_ok());
-    }
-}
-
-/// Kills the server once some accounts are on the way.
-struct Kill<'a> {
-    server: &'a prony_server::embedded::Server,
-    killed: &'a AtomicBool,
-}
-
-impl Progress for Kill<'_> {
-    fn step(&self, step: &Step) {
-        if step.rows_done > 1000 && !self.killed.swap(true, Ordering::Relaxed) {
-            self.server.kill();
-        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The programs of the account workloads, driven statement by statement on a real server: the same
 //! seed must give what pgbench's builtin scripts give, row for row.
 
-use crate::common::{Base, pgbench};
+use crate::common::Base;
+use crate::pgbench::pgbench;
 use prony_server::Control;
 use prony_session::{Ask, Conn, Db, Desk, Ended, Outcome, Rules, Sample, UserId};
 use prony_wire::{Exchange, Fed, QueryMode};

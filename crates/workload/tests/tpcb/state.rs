@@ -1,6 +1,7 @@
 //! The account workloads on a real server, beside the system's pgbench.
 
-use crate::common::{Base, pgbench};
+use crate::common::Base;
+use crate::pgbench::pgbench;
 use prony_server::Control;
 use prony_workload::{State, find};
 

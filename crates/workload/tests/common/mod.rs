@@ -1,18 +1,17 @@
-//! Databases for tests, each of its own, and the system's pgbench.
+//! Databases for tests, each of its own; loads that are broken off.
 
 use prony_plan::WorkloadPlan;
 use prony_server::embedded::{self, Options, Server};
 use prony_server::{Control, Environment, Target};
-use prony_workload::{Error, LoadReport, LoadRequest, Progress, find};
+use prony_workload::{Error, LoadReport, LoadRequest, Phase, Progress, Step, find};
 use std::path::Path;
-use std::process::Command;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// One database.
 pub struct Base {
     target: Target,
-    url: String,
+    pub url: String,
 }
 
 impl Base {
@@ -76,26 +75,6 @@ pub fn own_server() -> Server {
     Server::start(&installation, &Options::default()).expect("starts")
 }
 
-/// Runs the system's pgbench on a database, which must succeed.
-pub fn pgbench(base: &Base, arguments: &[&str]) {
-    let beside = embedded::find()
-        .expect("a PostgreSQL")
-        .bin_dir
-        .join("pgbench");
-    let program = if beside.exists() {
-        beside
-    } else {
-        "pgbench".into()
-    };
-    let output = Command::new(program)
-        .args(arguments)
-        .arg(&base.url)
-        .output()
-        .expect("pgbench is installed");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "pgbench {arguments:?}: {said}");
-}
-
 /// Waits until something is so; a minute at most.
 pub fn until(mut so: impl FnMut() -> bool) {
     for _ in 0..1200 {
@@ -105,4 +84,35 @@ pub fn until(mut so: impl FnMut() -> bool) {
         std::thread::sleep(Duration::from_millis(50));
     }
     panic!("did not come about within a minute");
+}
+
+/// What it says.
+pub fn problem<T>(result: Result<T, Error>) -> String {
+    result.err().expect("a problem").to_string()
+}
+
+/// Sets the stop flag in a phase, once so many rows are on the way.
+pub struct StopAt<'a>(pub Phase, pub u64, pub &'a AtomicBool);
+
+impl Progress for StopAt<'_> {
+    fn step(&self, step: &Step) {
+        if step.phase == self.0 && step.rows_done >= self.1 {
+            self.2.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Kills the server once so many rows are on the way.
+pub struct KillAt<'a> {
+    pub rows: u64,
+    pub server: &'a Server,
+    pub killed: &'a AtomicBool,
+}
+
+impl Progress for KillAt<'_> {
+    fn step(&self, step: &Step) {
+        if step.rows_done > self.rows && !self.killed.swap(true, Ordering::Relaxed) {
+            self.server.kill();
+        }
+    }
 }

@@ -1,0 +1,169 @@
+//! Each of the twelve consistency conditions, made to fail by damage that breaks it and, as far as
+//! logic allows, no other.
+
+use crate::common::Base;
+use prony_server::Control;
+use prony_workload::{Finding, State, find};
+
+fn conditions(control: &mut Control, state: State) -> Vec<Finding> {
+    let tpcc = find("tpcc").expect("listed");
+    let mut findings = tpcc.check(control).expect("checks").findings;
+    findings.retain(|found| found.id.starts_with("condition-") && found.state == state);
+    findings
+}
+
+/// Damage, what undoes it, the conditions that it breaks, and words of the first of them.
+///
+/// 1, 8 and 9 are three sides of one equation, so that no damage breaks one of 1 and 8 alone; a
+/// line that is missing breaks 6 with 4.
+const DAMAGES: &[(&str, &str, &[&str], &str)] = &[
+    (
+        "update warehouse set w_ytd = w_ytd + 1",
+        "update warehouse set w_ytd = w_ytd - 1",
+        &["condition-1", "condition-8"],
+        "not so for 1 of 1 warehouses; the first is warehouse 1: 300001.00 and 300000.00",
+    ),
+    (
+        "update district set d_next_o_id = 3002 where d_id = 4",
+        "update district set d_next_o_id = 3001 where d_id = 4",
+        &["condition-2"],
+        "1 of 10 districts; the first is district 4 of warehouse 1: 3001, 3000 and 3000",
+    ),
+    (
+        // As delivered out of order.
+        "delete from new_order where no_d_id = 3 and no_o_id = 2500; \
+         update orders set o_carrier_id = 1 where o_d_id = 3 and o_id = 2500; \
+         update customer set c_balance = c_balance + (select sum(ol_amount) from order_line \
+          where ol_d_id = 3 and ol_o_id = 2500) where c_d_id = 3 and c_id = \
+          (select o_c_id from orders where o_d_id = 3 and o_id = 2500); \
+         update order_line set ol_delivery_d = now() where ol_d_id = 3 and ol_o_id = 2500",
+        "insert into new_order (no_w_id, no_d_id, no_o_id) values (1, 3, 2500); \
+         update orders set o_carrier_id = null where o_d_id = 3 and o_id = 2500; \
+         update customer set c_balance = -10 where c_d_id = 3; \
+         update order_line set ol_delivery_d = null where ol_d_id = 3 and ol_o_id = 2500",
+        &["condition-3"],
+        "district 3 of warehouse 1: 899 rows from 2101 to 3000",
+    ),
+    (
+        "create table kept as select * from order_line where ol_d_id = 2 and ol_o_id = 2900 \
+          and ol_number = 5; \
+         delete from order_line where ol_d_id = 2 and ol_o_id = 2900 and ol_number = 5",
+        "insert into order_line select * from kept; drop table kept",
+        &["condition-4", "condition-6"],
+        "1 of 10 districts; the first is district 2 of warehouse 1: ",
+    ),
+    (
+        // As never delivered, but for the row of new_order.
+        "update orders set o_carrier_id = null where o_d_id = 1 and o_id = 7; \
+         update order_line set ol_delivery_d = null where ol_d_id = 1 and ol_o_id = 7",
+        "update orders set o_carrier_id = 3 where o_d_id = 1 and o_id = 7; \
+         update order_line set ol_delivery_d = now() where ol_d_id = 1 and ol_o_id = 7",
+        &["condition-5"],
+        "1 of 30,000 orders; the first is order 7 of district 1 of warehouse 1",
+    ),
+    (
+        // The sum stays.
+        "update orders set o_ol_cnt = o_ol_cnt + case o_id when 11 then 1 else -1 end \
+          where o_d_id = 5 and o_id in (11, 12)",
+        "update orders set o_ol_cnt = o_ol_cnt - case o_id when 11 then 1 else -1 end \
+          where o_d_id = 5 and o_id in (11, 12)",
+        &["condition-6"],
+        "2 of 30,000 orders; the first is order 11 of district 5 of warehouse 1",
+    ),
+    (
+        "update order_line set ol_delivery_d = null where ol_d_id = 6 and ol_o_id = 1 \
+          and ol_number = 1",
+        "update order_line set ol_delivery_d = now() where ol_d_id = 6 and ol_o_id = 1 \
+          and ol_number = 1",
+        &["condition-7"],
+        "1 of 30,000 orders; the first is order 1 of district 6 of warehouse 1",
+    ),
+    (
+        // As a payment without its history.
+        "update warehouse set w_ytd = w_ytd + 1; update district set d_ytd = d_ytd + 1 where d_id = 8",
+        "update warehouse set w_ytd = w_ytd - 1; update district set d_ytd = d_ytd - 1 where d_id = 8",
+        &["condition-8", "condition-9"],
+        "warehouse 1: 300001.00 and 300000.00",
+    ),
+    (
+        "update district set d_ytd = d_ytd + case d_id when 1 then 5 else -5 end where d_id < 3",
+        "update district set d_ytd = d_ytd - case d_id when 1 then 5 else -5 end where d_id < 3",
+        &["condition-9"],
+        "2 of 10 districts; the first is district 1 of warehouse 1: 30005.00 and 30000.00",
+    ),
+    (
+        "update customer set c_balance = c_balance + 1, c_ytd_payment = c_ytd_payment - 1 \
+          where c_d_id = 9 and c_id = 77",
+        "update customer set c_balance = c_balance - 1, c_ytd_payment = c_ytd_payment + 1 \
+          where c_d_id = 9 and c_id = 77",
+        &["condition-10"],
+        "1 of 30,000 customers; the first is customer 77 of district 9 of warehouse 1: -9.00",
+    ),
+    (
+        "create table kept as select * from order_line where ol_d_id = 7 and ol_o_id = 1; \
+         create table kept_orders as select * from orders where o_d_id = 7 and o_id = 1; \
+         delete from order_line where ol_d_id = 7 and ol_o_id = 1; \
+         delete from orders where o_d_id = 7 and o_id = 1",
+        "insert into order_line select * from kept; drop table kept; \
+         insert into orders select * from kept_orders; drop table kept_orders",
+        &["condition-11"],
+        "district 7 of warehouse 1: 2099, and 0 delivered since",
+    ),
+    (
+        "update customer set c_ytd_payment = 11 where c_d_id = 9 and c_id = 77",
+        "update customer set c_ytd_payment = 10 where c_d_id = 9 and c_id = 77",
+        &["condition-12"],
+        "customer 77 of district 9 of warehouse 1: 1.00 and 0.00",
+    ),
+];
+
+#[test]
+fn damage_breaks_the_condition_that_it_should() {
+    let base = Base::new("tpcc_damaged");
+    base.load("tpcc", 1, 2).expect("loads");
+    let mut control = base.control();
+    assert_eq!(conditions(&mut control, State::Ok).len(), 12);
+    for (damage, undo, broken, said) in DAMAGES {
+        control.execute(damage).expect(damage);
+        let wrong = conditions(&mut control, State::Wrong);
+        let ids: Vec<&str> = wrong.iter().map(|finding| finding.id).collect();
+        assert_eq!(ids, *broken, "after {damage}: {wrong:?}");
+        assert!(wrong[0].text.contains(said), "{}", wrong[0].text);
+        control.execute(undo).expect(undo);
+        let wrong = conditions(&mut control, State::Wrong);
+        assert!(wrong.is_empty(), "after {undo}: {wrong:?}");
+    }
+}
+
+/// A payment and a delivery as the specification has them, and a payment that keeps no counters.
+#[test]
+fn transactions_keep_the_conditions() {
+    let base = Base::new("tpcc_kept");
+    base.load("tpcc", 1, 2).expect("loads");
+    let mut control = base.control();
+    let pays = |counts: &str| {
+        format!(
+            "update warehouse set w_ytd = w_ytd + 5.5; \
+             update district set d_ytd = d_ytd + 5.5 where d_id = 2; \
+             update customer set c_balance = c_balance - 5.5{counts} where c_d_id = 2 and c_id = 9; \
+             insert into history values (now(), 9, 1, 1, 2, 2, 5.5, 'x')"
+        )
+    };
+    let delivers = "delete from new_order where no_o_id = 2101; \
+         update orders set o_carrier_id = 4 where o_id = 2101; \
+         update order_line set ol_delivery_d = now() where ol_o_id = 2101; \
+         update customer set c_delivery_cnt = 1, c_balance = c_balance + (select sum(ol_amount) \
+          from order_line, orders where o_id = 2101 and o_c_id = c_id and o_d_id = c_d_id \
+          and ol_o_id = 2101 and ol_d_id = o_d_id) \
+         from orders where o_id = 2101 and o_d_id = c_d_id and o_c_id = c_id";
+    let counted = pays(", c_ytd_payment = c_ytd_payment + 5.5, c_payment_cnt = c_payment_cnt + 1");
+    control.execute(&counted).expect("pays");
+    control.execute(delivers).expect("delivers");
+    assert_eq!(conditions(&mut control, State::Ok).len(), 12);
+    // What does not count payments leaves condition 12 undecided, and no other.
+    control.execute(&pays("")).expect("pays");
+    assert_eq!(conditions(&mut control, State::Ok).len(), 11);
+    let notes = conditions(&mut control, State::Note);
+    assert_eq!(notes[0].id, "condition-12");
+    assert!(notes[0].text.contains("1 of 30,000 customers"), "{notes:?}");
+}
