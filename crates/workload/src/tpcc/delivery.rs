@@ -117,8 +117,8 @@ async fn each(sql: &Sql, input: &Delivery, db: &mut Db, texts: &mut Texts) -> Re
 #[derive(Clone, Copy, Default)]
 struct Found {
     o_id: i64,
-    c_id: i64,
-    cents: i64,
+    c_id: Option<i64>,
+    cents: Option<i64>,
 }
 
 async fn pipelined(
@@ -160,9 +160,11 @@ async fn pipelined(
         let Some(found) = found else {
             continue;
         };
-        money(&mut texts.amount, found.cents);
+        let c_id = found.c_id.ok_or_else(|| missing("a queued order"))?;
+        let cents = found.cents.ok_or_else(|| missing("the sum of an order"))?;
+        money(&mut texts.amount, cents);
         let amount = Value::Text(&texts.amount);
-        db.push(&sql.customer, &[w, int(district), int(found.c_id), amount])?;
+        db.push(&sql.customer, &[w, int(district), int(c_id), amount])?;
     }
     db.push(&sql.commit, &[])?;
     db.sync().await?;
@@ -173,16 +175,15 @@ async fn pipelined(
 /// fourth of four results.
 async fn customers(db: &mut Db, found: &mut [Option<Found>]) -> Result<(), DbError> {
     let rows = db.sync().await?;
-    let mut replies = rows.iter().peekable();
-    for (place, found) in found.iter_mut().flatten().enumerate() {
-        let mut reply = |number: usize| {
-            let (_, row) = replies.next_if(|(result, _)| *result == place * 4 + number)?;
-            Some(row)
+    for (result, row) in rows.iter() {
+        let Some(found) = found.iter_mut().flatten().nth(result / 4) else {
+            continue;
         };
-        let customer = reply(1).and_then(|row| row.int(0));
-        found.c_id = customer.ok_or_else(|| missing("a queued order"))?;
-        let sum = reply(3).and_then(|row| decimal(row.text(0)?, 2));
-        found.cents = sum.ok_or_else(|| missing("the sum of an order"))?;
+        match result % 4 {
+            1 => found.c_id = row.int(0),
+            3 => found.cents = row.text(0).and_then(|text| decimal(text, 2)),
+            _ => {}
+        }
     }
     Ok(())
 }
