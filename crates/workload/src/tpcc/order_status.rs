@@ -82,22 +82,23 @@ async fn each(sql: &Sql, input: &OrderStatus, names: &Names, db: &mut Db) -> Res
     let [w, d] = [int(input.w_id), int(input.d_id)];
     db.exec(&sql.begin, &[]).await?;
     let c_id = match input.who {
-        Who::Number(c_id) => Some(c_id),
+        Who::Number(c_id) => c_id,
         Who::Name { name, otherwise } => {
             let name = Value::Text(names.get(name));
             let rows = db.exec(&sql.names, &[w, d, name]).await?;
-            match chosen(&rows, 0, None) {
-                Ok(c_id) => {
+            match (chosen(&rows, 0, None), otherwise) {
+                (Ok(c_id), _) => {
                     drop(rows);
                     return rest(sql, [w, d, int(c_id)], db).await;
                 }
-                Err(error) => Some(otherwise.ok_or(error)?),
+                (Err(error), None) => return Err(error),
+                (Err(_), Some(c_id)) => c_id,
             }
         }
     };
-    let c = int(c_id.unwrap_or_default());
+    let c = int(c_id);
     let rows = db.exec(&sql.customer, &[w, d, c]).await?;
-    rows.first().ok_or_else(|| missing("the customer"))?;
+    has(&rows, 0)?;
     drop(rows);
     rest(sql, [w, d, c], db).await
 }

@@ -133,6 +133,10 @@ impl Program for OrderEntryProgram {
 }
 
 /// An input of any kind, which stays the same from try to try.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a user has one at a time, and most are new orders or payments"
+)]
 enum Input {
     NewOrder(super::input::NewOrder),
     Payment(super::input::Payment),
