@@ -40,6 +40,22 @@ impl Default for Asked {
     }
 }
 
+impl Asked {
+    /// Every option with its value, those that were not given included: what a result has to name,
+    /// since figures of different modes or profiles do not compare.
+    pub fn named(&self) -> [(&'static str, String); 5] {
+        let home = if self.all_warehouses { "all" } else { "user" };
+        let pacing = if self.paced { "spec" } else { "none" };
+        [
+            ("home", home.to_owned()),
+            ("max_tries", self.max_tries.to_string()),
+            ("mode", self.mode.name().to_owned()),
+            ("pacing", pacing.to_owned()),
+            ("profile", self.profile.name.to_owned()),
+        ]
+    }
+}
+
 /// Reads them all.
 pub fn read(plan: &WorkloadPlan) -> Result<Asked, Vec<Error>> {
     let mut problems = Vec::new();
@@ -155,6 +171,10 @@ mod tests {
         assert_eq!(asked.mode, Mode::Pipelined);
         assert!(asked.all_warehouses && asked.paced);
         assert_eq!(asked.max_tries, 3);
+        let named = asked.named();
+        assert_eq!(named.each_ref().map(|(key, _)| *key).as_slice(), KEYS);
+        let again = named.each_ref().map(|(key, value)| (*key, value.as_str()));
+        assert_eq!(read(&plan(&again)).expect("its own words").named(), named);
         let wrong = plan(&[
             ("profile", "x"),
             ("mode", "y"),

@@ -105,6 +105,11 @@ impl OrderEntryProgram {
         }
     }
 
+    /// What was asked, defaults included.
+    pub fn asked(&self) -> &Asked {
+        &self.shared.asked
+    }
+
     /// What the users that have ended did.
     pub fn observed(&self) -> Observed {
         let observed = self.shared.observed.lock();

@@ -80,3 +80,17 @@ fn a_failed_transaction_leaves_nothing_and_its_user_goes_on() {
         assert_eq!(findings(&base), [""; 0], "{mode:?}");
     }
 }
+
+/// Keying a new order takes 18 seconds, and the other transactions 2 or 3.
+#[test]
+fn users_key_before_a_transaction_and_think_after_it() {
+    let base = loaded("paced");
+    let mut drive = crowd(6);
+    drive.clients = 40;
+    let ran = ran(&base, &plan(&[("pacing", "spec")]), &drive, 5);
+    assert_eq!(ran.failed, [0; 5], "{:?}", ran.codes);
+    assert_eq!(ran.observed.ends[0].committed, 0);
+    let payments = ran.observed.ends[1].committed;
+    // None has time for a third.
+    assert!((1..=80).contains(&payments), "{payments}");
+}
