@@ -77,6 +77,16 @@ impl Statement {
         self
     }
 
+    /// The same statement, which changes data though its first word may not tell, such as a `SELECT`
+    /// of a function: losing its reply outside a block leaves the outcome unknown.
+    #[must_use]
+    pub fn writing(mut self) -> Statement {
+        if self.effect == Effect::Reads {
+            self.effect = Effect::Writes;
+        }
+        self
+    }
+
     /// Whether the names of its columns are wanted.
     pub fn wants_columns(&self) -> bool {
         self.columns
@@ -256,5 +266,8 @@ mod tests {
         assert_eq!(of(" SELECT 1"), Effect::Reads);
         assert_eq!(of("END;"), Effect::Commits);
         assert_eq!(of("insert into t values (1)"), Effect::Writes);
+        let mut set = Statements::new();
+        assert_eq!(set.add("select f()").writing().effect(), Effect::Writes);
+        assert_eq!(set.add("commit").writing().effect(), Effect::Commits);
     }
 }

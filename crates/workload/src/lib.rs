@@ -17,6 +17,8 @@ pub mod workload;
 
 mod catalog;
 mod copy_binary;
+#[cfg(test)]
+mod counting;
 mod findings;
 mod loader;
 mod remains;

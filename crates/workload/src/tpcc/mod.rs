@@ -5,20 +5,38 @@
 
 mod check;
 mod conditions;
+mod customers;
+pub mod deck;
+mod delivery;
+pub mod input;
 mod load;
+mod new_order;
+pub mod observed;
+pub mod options;
+mod order_status;
+mod pacing;
+mod payment;
+mod procedures;
+pub mod profile;
 mod program;
 pub mod random;
 mod ready;
 mod record;
 pub mod rows;
 pub mod schema;
+mod stock_level;
+mod texts;
+pub mod way;
+
+#[cfg(test)]
+mod tests;
 
 use crate::{
     CheckReport, Error, LoadReport, LoadRequest, Loaded, Progress, Workload, catalog, sql,
 };
-use prony_plan::WorkloadPlan;
+pub use program::OrderEntryProgram;
+use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
-pub(crate) use ready::scale_for_run;
 use schema::Table;
 use std::sync::atomic::AtomicBool;
 
@@ -42,7 +60,11 @@ impl Workload for OrderEntry {
     }
 
     fn options(&self) -> &'static [&'static str] {
-        program::OPTIONS
+        options::KEYS
+    }
+
+    fn check_options(&self, plan: &WorkloadPlan, protocol: QueryMode) -> Vec<Error> {
+        options::problems(plan, protocol)
     }
 
     fn load(

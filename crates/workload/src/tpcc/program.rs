@@ -1,29 +1,291 @@
 //! The program of one virtual user.
 //!
-//! In: a plan, tables. Out: transactions. Must never: take a failure for a success.
+//! In: a plan, tables. Out: transactions. Must never: take a failure for a success, or try again
+//! with another input.
 
+use super::customers::Names;
+use super::deck::Deck;
+use super::delivery::{self, Deliveries};
+use super::input::{Draws, Kind};
+use super::new_order::{self, NewOrders};
+use super::observed::{Ends, Kept, Observed};
+use super::options::{self, Asked};
+use super::order_status::{self, Statuses};
+use super::payment::{self, Payments};
+use super::procedures;
+use super::random::RunConstants;
+use super::ready::scale_for_run;
+use super::stock_level::{self, StockLevels};
+use super::texts::Texts;
+use super::way::{Mode, Set};
+use crate::random::Random;
 use crate::{Error, Loaded};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
+use prony_session::{Db, DbError, Ended, Outcome, Program, User, UserId};
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// The options that the workload knows.
-pub const OPTIONS: &[&str] = &["profile"];
+/// The program of a run.
+pub struct OrderEntryProgram {
+    shared: Arc<Shared>,
+    statements: Vec<String>,
+}
 
-/// The statements of its transactions.
+/// What all users of a run share; read only, but for what they add when they end.
+struct Shared {
+    asked: Asked,
+    warehouses: u32,
+    names: Names,
+    new_orders: NewOrders,
+    payments: Payments,
+    statuses: Statuses,
+    deliveries: Deliveries,
+    stock_levels: StockLevels,
+    observed: Mutex<Observed>,
+}
+
+/// The statements where nothing else is asked for.
 pub fn statements() -> Vec<String> {
-    Vec::new()
+    OrderEntryProgram::new(Asked::default(), 1).statements
 }
 
-/// The program on the data that is there.
+/// The program on the data that is there; see [`OrderEntryProgram::ready`].
 pub fn program(control: &mut Control, plan: &WorkloadPlan) -> Result<Loaded, Error> {
-    super::scale_for_run(control, plan.scale)?;
-    Err(not_yet())
+    let program = OrderEntryProgram::ready(control, plan)?;
+    let scale = program.shared.warehouses;
+    Ok(Loaded {
+        program: Arc::new(program),
+        scale,
+    })
 }
 
-/// In words.
-fn not_yet() -> Error {
-    Error::Asked {
-        problem: "the workload tpcc cannot be run yet".to_owned(),
-        hint: "it can be loaded, checked and cleaned".to_owned(),
+impl OrderEntryProgram {
+    /// The program on the data that is there; it installs what its mode needs.
+    ///
+    /// # Errors
+    /// The options are wrong, the data is missing, half-loaded or of another scale, or the server
+    /// refuses the functions.
+    pub fn ready(control: &mut Control, plan: &WorkloadPlan) -> Result<Self, Error> {
+        // Whoever asks for more than the first problem asks `check_options`.
+        let asked = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
+        let warehouses = scale_for_run(control, plan.scale)?;
+        if asked.mode == Mode::Procedures {
+            let profile = asked.profile;
+            let functions = [
+                new_order::function(profile),
+                payment::function(profile),
+                order_status::function(profile),
+                delivery::function(profile),
+                stock_level::function(profile),
+            ];
+            procedures::install(control, &functions)?;
+        }
+        Ok(OrderEntryProgram::new(asked, warehouses))
+    }
+
+    /// The program as asked, whose functions are there if its mode needs them.
+    pub fn new(asked: Asked, warehouses: u32) -> Self {
+        let (mode, profile) = (asked.mode, asked.profile);
+        let mut set = Set::default();
+        let shared = Shared {
+            asked,
+            warehouses: warehouses.max(1),
+            names: Names::new(profile),
+            new_orders: NewOrders::new(&mut set, mode, profile),
+            payments: Payments::new(&mut set, mode, profile),
+            statuses: Statuses::new(&mut set, mode, profile),
+            deliveries: Deliveries::new(&mut set, mode, profile),
+            stock_levels: StockLevels::new(&mut set, mode, profile),
+            observed: Mutex::default(),
+        };
+        OrderEntryProgram {
+            shared: Arc::new(shared),
+            statements: set.texts,
+        }
+    }
+
+    /// What was asked, defaults included.
+    pub fn asked(&self) -> &Asked {
+        &self.shared.asked
+    }
+
+    /// What the users that have ended did.
+    pub fn observed(&self) -> Observed {
+        let observed = self.shared.observed.lock();
+        *observed.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Program for OrderEntryProgram {
+    fn kinds(&self) -> &[&'static str] {
+        &Kind::NAMES
+    }
+
+    fn statements(&self) -> Vec<String> {
+        self.statements.clone()
+    }
+
+    fn user(&self, id: UserId, db: Db) -> User {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move {
+            match shared.run(id, db).await {
+                Ok(never) => match never {},
+                Err(ended) => ended,
+            }
+        })
+    }
+}
+
+/// An input of any kind, which stays the same from try to try.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a user has one at a time, and most are new orders or payments"
+)]
+enum Input {
+    NewOrder(super::input::NewOrder),
+    Payment(super::input::Payment),
+    OrderStatus(super::input::OrderStatus),
+    Delivery(super::input::Delivery),
+    StockLevel(super::input::StockLevel),
+}
+
+/// What a transaction came to.
+enum Output {
+    NewOrder(new_order::Ordered),
+    Paid,
+    /// A count: of lines, districts or items.
+    Count(u32),
+}
+
+impl Input {
+    fn draw(draws: &mut Draws, kind: Kind) -> Input {
+        match kind {
+            Kind::NewOrder => Input::NewOrder(draws.new_order()),
+            Kind::Payment => Input::Payment(draws.payment()),
+            Kind::OrderStatus => Input::OrderStatus(draws.order_status()),
+            Kind::Delivery => Input::Delivery(draws.delivery()),
+            Kind::StockLevel => Input::StockLevel(draws.stock_level()),
+        }
+    }
+}
+
+impl Shared {
+    /// Transaction after transaction, until the run is over.
+    async fn run(&self, id: UserId, mut db: Db) -> Result<Infallible, Ended> {
+        let profile = self.asked.profile;
+        let mut draws = Draws::new(
+            profile,
+            RunConstants::new(id.seed),
+            self.warehouses,
+            self.asked.all_warehouses,
+            (id.client, id.clients),
+            Random::of_client(id.seed, id.client),
+        );
+        let mut deck = Deck::new(profile.deck);
+        let mut texts = Box::<Texts>::default();
+        let mut kept = Kept::new(&self.observed);
+        loop {
+            if db.is_done() {
+                return Err(Ended::Finished);
+            }
+            let kind = deck.next(&mut draws.random);
+            let input = Input::draw(&mut draws, kind);
+            if self.asked.paced {
+                db.sleep(profile.times.keying(kind)).await;
+            }
+            db.start(kind as u16).await?;
+            let result = self.tries(&input, &mut db, &mut texts, &mut kept).await?;
+            let ends = &mut kept.sums.ends[kind as usize];
+            let outcome = match &result {
+                Ok(output) => Ok(settle(output, ends)),
+                Err(error) => {
+                    ends.failed += 1;
+                    Err(error.clone())
+                }
+            };
+            if let Ok(output) = result {
+                note(&input, output, &mut kept.sums);
+            }
+            db.end(outcome).await?;
+            if self.asked.paced {
+                let time = profile.times.thinking(kind, &mut draws.random);
+                db.sleep(time).await;
+            }
+        }
+    }
+
+    /// Tries a transaction until it succeeds, or fails for good.
+    async fn tries(
+        &self,
+        input: &Input,
+        db: &mut Db,
+        texts: &mut Texts,
+        kept: &mut Kept<'_>,
+    ) -> Result<Result<Output, DbError>, Ended> {
+        let mut tries = 1;
+        loop {
+            match self.attempt(input, db, texts).await {
+                Err(error) if error.is_transient() && tries < self.asked.max_tries => {
+                    tries += 1;
+                    db.retry().await?;
+                    kept.sums.retries += 1;
+                }
+                result => return Ok(result),
+            }
+        }
+    }
+
+    async fn attempt(
+        &self,
+        input: &Input,
+        db: &mut Db,
+        texts: &mut Texts,
+    ) -> Result<Output, DbError> {
+        match input {
+            Input::NewOrder(input) => {
+                let ordered = self.new_orders.run(input, db, texts).await?;
+                Ok(Output::NewOrder(ordered))
+            }
+            Input::Payment(input) => {
+                self.payments.run(input, &self.names, db, texts).await?;
+                Ok(Output::Paid)
+            }
+            Input::OrderStatus(input) => {
+                let lines = self.statuses.run(input, &self.names, db).await?;
+                Ok(Output::Count(lines))
+            }
+            Input::Delivery(input) => {
+                Ok(Output::Count(self.deliveries.run(input, db, texts).await?))
+            }
+            Input::StockLevel(input) => Ok(Output::Count(self.stock_levels.run(input, db).await?)),
+        }
+    }
+}
+
+/// Counts how a transaction ended.
+fn settle(output: &Output, ends: &mut Ends) -> Outcome {
+    match output {
+        Output::NewOrder(ordered) if ordered.rolled_back => {
+            ends.rolled_back += 1;
+            Outcome::RolledBack
+        }
+        _ => {
+            ends.committed += 1;
+            Outcome::Committed
+        }
+    }
+}
+
+/// Counts what a transaction did that did not fail.
+fn note(input: &Input, output: Output, sums: &mut Observed) {
+    match (input, output) {
+        (Input::NewOrder(input), Output::NewOrder(ordered)) => sums.new_order(input, ordered),
+        (Input::Payment(input), _) => sums.payment(input),
+        (Input::OrderStatus(input), Output::Count(lines)) => sums.order_status(input.who, lines),
+        (Input::Delivery(_), Output::Count(delivered)) => sums.delivery(delivered),
+        (Input::StockLevel(_), Output::Count(low)) => sums.low_items += u64::from(low),
+        // An output is of its input's kind.
+        _ => {}
     }
 }

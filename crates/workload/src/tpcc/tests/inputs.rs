@@ -1,0 +1,263 @@
+//! Inputs have the specification's distributions, or HammerDB's.
+
+use crate::random::Random;
+use crate::tpcc::input::{Draws, Line, NewOrder, UNUSED_ITEM, Who};
+use crate::tpcc::profile::{PROFILES, Profile};
+use crate::tpcc::random::{NuRand, RunConstants};
+use std::collections::HashMap;
+
+const SEED: u64 = 11;
+const COUNT: usize = 20_000;
+
+fn profile(name: &str) -> &'static Profile {
+    Profile::find(name).expect("a profile")
+}
+
+fn draws(profile: &'static Profile, warehouses: u32, all: bool, place: (u32, u32)) -> Draws {
+    let random = Random::of_client(SEED, place.0);
+    Draws::new(
+        profile,
+        RunConstants::new(SEED),
+        warehouses,
+        all,
+        place,
+        random,
+    )
+}
+
+/// Whether a share is what it should be, within five standard deviations.
+fn is_near(hits: usize, of: usize, share: f64) -> bool {
+    let deviation = (share * (1.0 - share) / of as f64).sqrt();
+    (hits as f64 / of as f64 - share).abs() < 5.0 * deviation + 1e-9
+}
+
+fn orders(profile: &'static Profile) -> Vec<NewOrder> {
+    let mut draws = draws(profile, 5, false, (2, 5));
+    (0..COUNT).map(|_| draws.new_order()).collect()
+}
+
+#[test]
+fn orders_have_their_shares_of_lines_remote_lines_and_unused_items() {
+    for profile in &PROFILES {
+        let orders = orders(profile);
+        let lines: Vec<&Line> = orders.iter().flat_map(NewOrder::lines).collect();
+        for count in 5..=15 {
+            let hits = orders.iter().filter(|o| o.lines().len() == count);
+            assert!(is_near(hits.count(), COUNT, 1.0 / 11.0), "{count} lines");
+        }
+        let remote = orders.iter().map(NewOrder::remote_lines).sum();
+        assert!(
+            is_near(remote, lines.len(), 0.01),
+            "{remote} of {}",
+            lines.len()
+        );
+        let unused = orders.iter().filter(|o| o.unused).count();
+        assert!(is_near(unused, COUNT, 0.01), "{unused}");
+        for order in &orders {
+            let (last, others) = order.lines().split_last().expect("5 lines");
+            assert_eq!(order.unused, last.item == UNUSED_ITEM);
+            assert!(others.iter().all(|line| (1..=100_000).contains(&line.item)));
+            assert!(
+                others.windows(2).all(|pair| {
+                    (pair[0].supply, pair[0].item) <= (pair[1].supply, pair[1].item)
+                })
+            );
+        }
+        for quantity in 1..=10 {
+            let hits = lines.iter().filter(|line| line.quantity == quantity);
+            assert!(is_near(hits.count(), lines.len(), 0.1), "{quantity}");
+        }
+        for district in 1..=10 {
+            let hits = orders.iter().filter(|order| order.d_id == district);
+            assert!(is_near(hits.count(), COUNT, 0.1), "{district}");
+        }
+    }
+}
+
+/// Lines of one wave take from different rows of stock, and no wave is left out.
+#[test]
+fn waves_part_lines_that_take_from_the_same_stock() {
+    let mut twice = 0;
+    for order in orders(profile("standard")) {
+        let mut seen: HashMap<(u32, u32), u32> = HashMap::new();
+        for line in order.lines() {
+            let wave = seen.entry((line.supply, line.item)).or_default();
+            *wave += 1;
+            assert_eq!(line.wave, *wave);
+        }
+        twice += u32::from(order.waves() > 1);
+    }
+    assert!(twice > 5, "{twice}");
+}
+
+#[test]
+fn customers_and_items_are_non_uniform_by_the_standard_and_uniform_by_hammerdb() {
+    let constants = RunConstants::new(SEED);
+    for (profile, uniform) in [(profile("standard"), false), (profile("hammerdb"), true)] {
+        let orders = orders(profile);
+        let customers: Vec<u32> = orders.iter().map(|order| order.c_id).collect();
+        compare(&customers, constants.customer, uniform);
+        let lines = orders.iter().flat_map(NewOrder::lines);
+        let items = lines
+            .map(|line| line.item)
+            .filter(|item| *item != UNUSED_ITEM);
+        compare(&items.collect::<Vec<_>>(), constants.item, uniform);
+    }
+}
+
+/// How many pairs of the two draws give each `a | b`: those whose bits are all within it, less those
+/// within less of it.
+fn or_counts(expected: NuRand) -> Vec<i64> {
+    const BITS: u32 = 17;
+    let within = |low: u32, high: u32| {
+        let mut counts: Vec<i64> = (0..1 << BITS)
+            .map(|number| i64::from((low..=high).contains(&number)))
+            .collect();
+        each_bit(&mut counts, |more, less| *more += less);
+        counts
+    };
+    let (one, other) = (within(0, expected.a), within(expected.low, expected.high));
+    let mut both: Vec<i64> = one.iter().zip(other).map(|(a, b)| a * b).collect();
+    each_bit(&mut both, |more, less| *more -= less);
+    both
+}
+
+fn each_bit(counts: &mut [i64], change: impl Fn(&mut i64, i64)) {
+    let mut bit = 1;
+    while bit < counts.len() {
+        for number in (0..counts.len()).filter(|number| number & bit != 0) {
+            let less = counts[number ^ bit];
+            change(&mut counts[number], less);
+        }
+        bit <<= 1;
+    }
+}
+
+/// Compares what is drawn with the exact shares of NURand in hundred equal parts of its range.
+fn compare(drawn: &[u32], expected: NuRand, uniform: bool) {
+    const PARTS: usize = 100;
+    let width = expected.high - expected.low + 1;
+    let part = |number: u32| (number - expected.low) as usize * PARTS / width as usize;
+    let mut shares = [0.0; PARTS];
+    if uniform {
+        shares = [1.0 / PARTS as f64; PARTS];
+    } else {
+        let pairs = f64::from(expected.a + 1) * f64::from(width);
+        for (or, count) in (0..).zip(or_counts(expected)) {
+            shares[part((or + expected.c) % width + expected.low)] += count as f64 / pairs;
+        }
+    }
+    let mut hits = [0; PARTS];
+    drawn.iter().for_each(|number| hits[part(*number)] += 1);
+    // Chi-square with 99 degrees of freedom: above 180 once in a million.
+    let chi: f64 = hits
+        .iter()
+        .zip(shares)
+        .map(|(hits, share)| {
+            let meant = share * drawn.len() as f64;
+            (f64::from(*hits) - meant).powi(2) / meant
+        })
+        .sum();
+    assert!(chi < 180.0, "{chi} for {expected:?}, uniform: {uniform}");
+}
+
+#[test]
+fn payments_are_remote_by_name_and_of_amounts_as_they_should() {
+    for profile in &PROFILES {
+        let mut draws = draws(profile, 5, false, (2, 5));
+        let payments: Vec<_> = (0..COUNT).map(|_| draws.payment()).collect();
+        let remote = payments.iter().filter(|p| p.c_w_id != p.w_id).count();
+        assert!(is_near(remote, COUNT, 0.15), "{remote}");
+        for payment in payments.iter().filter(|p| p.c_w_id == p.w_id) {
+            assert_eq!(payment.c_d_id, payment.d_id);
+        }
+        let named = payments
+            .iter()
+            .filter(|p| matches!(p.who, Who::Name { .. }));
+        assert!(is_near(named.count(), COUNT, 0.6));
+        assert!(payments.iter().all(|p| (100..=500_000).contains(&p.cents)));
+        let odd = payments.iter().filter(|p| p.cents % 100 != 0).count();
+        assert_eq!(odd > COUNT / 2, profile.cents);
+        for payment in &payments {
+            if let Who::Name { name, otherwise } = payment.who {
+                assert!(name < 1000);
+                assert_eq!(otherwise.is_none(), profile.finds_names);
+            }
+        }
+        let statuses = (0..COUNT).map(|_| draws.order_status());
+        let named = statuses.filter(|s| matches!(s.who, Who::Name { .. }));
+        assert!(is_near(named.count(), COUNT, 0.6));
+    }
+}
+
+#[test]
+fn a_run_asks_for_other_names_than_the_load_made_frequent() {
+    let last = RunConstants::new(SEED).last;
+    let away = last.c.abs_diff(NuRand::LOAD_LAST.c);
+    assert!((65..=119).contains(&away) && away != 96 && away != 112);
+    let names = |name: &str| {
+        let mut draws = draws(profile(name), 1, false, (0, 1));
+        let names = (0..COUNT).filter_map(|_| match draws.payment().who {
+            Who::Name { name, .. } => Some(name),
+            Who::Number(_) => None,
+        });
+        names.collect::<Vec<u32>>()
+    };
+    compare(&names("standard"), last, false);
+    compare(&names("hammerdb"), NuRand::LOAD_LAST, false);
+}
+
+#[test]
+fn carriers_and_thresholds_are_even_and_a_terminal_keeps_its_district() {
+    let mut draws = draws(profile("standard"), 3, false, (7, 30));
+    let mut carriers = [0; 11];
+    let mut thresholds = [0; 21];
+    let district = draws.stock_level().d_id;
+    for _ in 0..COUNT {
+        carriers[draws.delivery().carrier as usize] += 1;
+        let level = draws.stock_level();
+        thresholds[level.threshold as usize] += 1;
+        assert_eq!((level.w_id, level.d_id), (1, district));
+    }
+    assert!(carriers[1..].iter().all(|hits| is_near(*hits, COUNT, 0.1)));
+    assert!(
+        thresholds[10..]
+            .iter()
+            .all(|hits| is_near(*hits, COUNT, 1.0 / 11.0))
+    );
+}
+
+#[test]
+fn homes_are_spread_or_shared_as_the_profile_says() {
+    let home = |name, warehouses, all, place| {
+        let mut draws = draws(profile(name), warehouses, all, place);
+        let mut homes: Vec<u32> = (0..500).map(|_| draws.delivery().w_id).collect();
+        homes.sort_unstable();
+        homes.dedup();
+        homes
+    };
+    // Spread evenly, more users than warehouses or fewer.
+    let homes: Vec<u32> = (0..6)
+        .flat_map(|user| home("standard", 3, false, (user, 6)))
+        .collect();
+    assert_eq!(homes, [1, 1, 2, 2, 3, 3]);
+    let homes: Vec<u32> = (0..3)
+        .flat_map(|user| home("standard", 9, false, (user, 3)))
+        .collect();
+    assert_eq!(homes, [1, 4, 7]);
+    assert_eq!(home("standard", 4, true, (0, 100)), [1, 2, 3, 4]);
+    // One each for good, drawn; or every n-th, counted past the last as HammerDB does.
+    assert_eq!(home("hammerdb", 40, false, (1, 3)).len(), 1);
+    assert_eq!(home("hammerdb", 7, true, (1, 3)), [1, 2, 5]);
+    assert_eq!(home("hammerdb", 7, true, (2, 3)), [2, 3, 6]);
+    assert_eq!(home("hammerdb", 2, true, (4, 9)), [1]);
+}
+
+#[test]
+fn the_only_warehouse_has_no_other() {
+    let mut draws = draws(profile("standard"), 1, true, (0, 1));
+    for _ in 0..1000 {
+        assert_eq!(draws.new_order().remote_lines(), 0);
+        assert_eq!(draws.payment().c_w_id, 1);
+    }
+}

@@ -1,0 +1,6 @@
+//! The running half of `tpcc` on a real server: its modes, profiles, rollbacks, retries and failures.
+
+mod crowd;
+mod functions;
+mod modes;
+mod support;
