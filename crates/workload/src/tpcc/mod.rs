@@ -32,7 +32,7 @@ pub mod way;
 mod tests;
 
 use crate::{
-    CheckReport, Error, LoadReport, LoadRequest, Loaded, Progress, Workload, catalog, sql,
+    CheckReport, Error, LoadReport, LoadRequest, Loaded, Progress, RateOf, Workload, catalog, sql,
 };
 pub use program::OrderEntryProgram;
 use prony_plan::{QueryMode, WorkloadPlan};
@@ -61,6 +61,16 @@ impl Workload for OrderEntry {
 
     fn options(&self) -> &'static [&'static str] {
         options::KEYS
+    }
+
+    fn rates(&self) -> &'static [RateOf] {
+        // With keying and think times a warehouse gives 12.86 at the most (clause 4.1, note 3).
+        &[RateOf {
+            name: "NOPM",
+            title: "new orders committed a minute",
+            kind: "new-order",
+            most_per_scale: Some((12.86, "unpaced")),
+        }]
     }
 
     fn check_options(&self, plan: &WorkloadPlan, protocol: QueryMode) -> Vec<Error> {

@@ -87,6 +87,7 @@ pub fn drive(clients: u32, stop: Stop) -> DrivePlan {
         grace: Duration::from_secs(60),
         latency_limit: None,
         reconnect: true,
+        connect_counts: true,
         protocol: QueryMode::Prepared,
         describe: false,
         io: IoEngine::Auto,
