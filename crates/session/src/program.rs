@@ -46,6 +46,11 @@ pub trait Program: Send + Sync {
         Vec::new()
     }
 
+    /// What decides what its figures mean, by name, every default filled in; results name it.
+    fn settings(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
     /// Makes one virtual user. It lives on the thread that calls this.
     fn user(&self, id: UserId, db: Db) -> User;
 }

@@ -173,6 +173,9 @@ pub struct Workload {
     pub title: String,
     /// Scale factor.
     pub scale: u32,
+    /// What decides what its figures mean, as `name value`: figures of other settings do not compare.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<String>,
     /// Kinds of transaction.
     pub kinds: Vec<String>,
     /// The statements, as they stand before values are put in.

@@ -70,6 +70,12 @@ pub fn begin(
             name: workload.name().to_owned(),
             title: workload.title().to_owned(),
             scale: loaded.scale,
+            settings: loaded
+                .program
+                .settings()
+                .into_iter()
+                .map(|(name, value)| format!("{name} {value}"))
+                .collect(),
             kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
             statements: match loaded.program.statements() {
                 own if own.is_empty() => workload.statements(),

@@ -191,6 +191,12 @@ pub fn setup(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
         plain(&server.database),
         plain(&server.user),
     )];
+    if !run.workload.settings.is_empty() {
+        lines.push(format!(
+            "workload {}",
+            plain(&run.workload.settings.join(", "))
+        ));
+    }
     let settings = settings(run);
     if !settings.is_empty() {
         lines.push(format!("settings {settings}"));

@@ -122,6 +122,10 @@ impl Program for OrderEntryProgram {
         &Kind::NAMES
     }
 
+    fn settings(&self) -> Vec<(&'static str, String)> {
+        self.asked().named().to_vec()
+    }
+
     fn statements(&self) -> Vec<String> {
         self.statements.clone()
     }
