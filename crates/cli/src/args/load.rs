@@ -10,8 +10,8 @@ use clap::Args;
 #[command(after_help = "\
 Tables of this workload that are there already are replaced. With one job that is one transaction: a
 load that fails or is broken off (Ctrl-C) leaves them as they were. With more jobs it says what it
-leaves behind; start it again, or drop the rest with `prony clean`. A broken load of tpcc goes on with
-the warehouses that are missing.
+leaves behind; start it again, or drop the rest with `prony clean`. A broken load of tpcc goes on
+with the warehouses that are missing.
 
 Examples:
   prony load tpcb --url postgres://bench@db1/bench --scale 100
