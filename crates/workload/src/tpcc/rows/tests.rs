@@ -1,4 +1,4 @@
-//! The rows against the specification.
+//! The population's rules, held against rows as the server reads them.
 
 use super::*;
 use std::collections::HashSet;
