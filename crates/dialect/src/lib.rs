@@ -4,4 +4,5 @@
 //! plain data; that tool's exact text. Must never: connect, measure, read a clock, or print: whoever
 //! calls decides where a text goes.
 
+pub mod hammerdb;
 pub mod pgbench;
