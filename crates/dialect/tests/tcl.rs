@@ -1,5 +1,6 @@
 //! Tcl's language, against what tclsh 8.6 gives for the same scripts.
 
+#[allow(dead_code)]
 mod hammer;
 
 use hammer::Memory;

@@ -1,5 +1,7 @@
 //! An outside world of memory, for the tests of Tcl.
 
+pub mod world;
+
 use std::collections::BTreeMap;
 
 use prony_dialect::hammerdb::tcl::{Channel, Host, Outcome, PathKind};
