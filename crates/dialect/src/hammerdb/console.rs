@@ -44,6 +44,34 @@ pub fn read<S: AsRef<str>>(args: &[S]) -> Result<Invocation, String> {
     }
 }
 
+/// The environment variable that picks the TPC-C profile.
+pub const COMPAT_VARIABLE: &str = "PRONY_HAMMERDB_COMPAT";
+
+/// The TPC-C profile for a value of [`COMPAT_VARIABLE`], and what is said of it once on standard
+/// error.
+///
+/// # Errors
+/// The text for standard error about a value that means nothing.
+pub fn compat(value: Option<&str>) -> Result<(&'static str, String), String> {
+    let (profile, more) = match value.unwrap_or_default() {
+        "" => (
+            "hammerdb",
+            "HammerDB's draws with correct transactions; PRONY_HAMMERDB_COMPAT=4.6 for figures that compare with published ones of 4.6",
+        ),
+        "4.6" => (
+            "hammerdb-4.6",
+            "as HammerDB 4.6, with what makes its payments and orders cheaper on PostgreSQL",
+        ),
+        other => {
+            return Err(format!(
+                "hammerdbcli: {COMPAT_VARIABLE} is \"{other}\": leave it unset or set it to 4.6\n"
+            ));
+        }
+    };
+    let notice = format!("hammerdbcli: Prony runs TPC-C with the profile {profile} ({more})\n");
+    Ok((profile, notice))
+}
+
 /// The first lines of a session.
 pub fn banner(prony_version: &str) -> String {
     format!(
@@ -92,12 +120,20 @@ impl Host for Bound<'_> {
 }
 
 /// A hammerdbcli: interpreter, session, and the command that is not yet complete.
-#[derive(Debug)]
 pub struct Console {
     interp: Interp,
     session: Session,
     pending: String,
     on_terminal: bool,
+}
+
+/// Without the pending text: a password may stand in it.
+impl std::fmt::Debug for Console {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Console")
+            .field("session", &self.session)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The exit status of a session that was interrupted, as a shell has it.

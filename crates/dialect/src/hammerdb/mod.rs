@@ -14,12 +14,14 @@ mod print;
 mod profile;
 mod request;
 mod session;
+mod set;
 mod settings;
 pub mod tcl;
 pub mod text;
+mod work;
 mod world;
 
-pub use console::{Console, Invocation, USAGE, banner, read};
+pub use console::{COMPAT_VARIABLE, Console, Invocation, USAGE, banner, compat, read};
 pub use profile::{ProcTiming, TimeProfile, UserTiming};
 pub use request::{BuildRequest, Driver, Login, Output, RunRequest, SchemaRequest};
 pub use session::{Session, VERSION};

@@ -96,7 +96,7 @@ impl TimeProfile {
 /// The transactions, those that took most of the time first.
 fn procs(text: &mut String, procs: &[ProcTiming], elapsed_ns: f64) {
     let mut procs: Vec<&ProcTiming> = procs.iter().collect();
-    procs.sort_by(|a, b| b.total_ns.cmp(&a.total_ns));
+    procs.sort_by_key(|proc| std::cmp::Reverse(proc.total_ns));
     for proc in procs {
         let total = proc.total_ns as f64;
         let average = if proc.calls == 0 {

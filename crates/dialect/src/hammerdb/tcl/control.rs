@@ -124,7 +124,7 @@ impl Interp {
     }
 
     fn foreach(&mut self, host: &mut dyn Host, args: &[String], maps: bool) -> Outcome {
-        if args.len() < 3 || args.len() % 2 == 0 {
+        if args.len() < 3 || args.len().is_multiple_of(2) {
             return wrong_args("foreach varList list ?varList list ...? command");
         }
         let (pairs, body) = args.split_at(args.len() - 1);

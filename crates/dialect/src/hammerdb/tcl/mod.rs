@@ -7,6 +7,7 @@
 //! Values are texts, as in Tcl. Error messages are Tcl 8.6's where it has one. Not here: namespaces,
 //! regular expressions, `upvar` beyond variables of callers, integers beyond 64 bits.
 
+mod arithmetic;
 mod control;
 mod data;
 mod expr;
