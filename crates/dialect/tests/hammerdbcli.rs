@@ -4,10 +4,10 @@
 mod hammer;
 
 use hammer::world::Fake;
-use prony_dialect::hammerdb::text::{log, log_header, share};
+use prony_dialect::hammerdb::text::{counted, counter_log_header, log, log_header, share};
 use prony_dialect::hammerdb::{
     BuildLine, Console, Driver, Invocation, ProcTiming, RunLine, Session, Settings, TimeProfile,
-    UserTiming, read,
+    UserTiming, compat, read,
 };
 
 /// Feeds a script by standard input, as `hammerdbcli << EOF` does.
@@ -570,4 +570,39 @@ fn the_time_profile_reads_as_xtprofs() {
         )
     );
     assert!(text.ends_with("RATIO: 2.387%\n+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+\n"));
+}
+
+#[test]
+fn the_transaction_counter_goes_with_the_runs() {
+    let (world, status) = auto(
+        "tcset refreshrate 30\ntcset logtotemp 1\nvurun\ntcstart\ntcstatus\nvurun\ntcstop\nmetstart\nvurun",
+    );
+    assert_eq!(status, 0, "{}", world.memory.error);
+    assert_eq!(world.runs[0].counter, None);
+    let counter = world.runs[1].counter.as_ref().unwrap();
+    assert_eq!(counter.refresh_s, 30);
+    assert_eq!(counter.log.as_deref(), Some("/tmp/hdbtcount.log"));
+    assert_eq!(world.runs[2].counter, None);
+    let out = &world.memory.out;
+    assert!(out.starts_with(
+        "Transaction Counter refresh rate set to 30\n\rTransaction Counter log to temp set to 1\n\r"
+    ));
+    assert!(out.contains("Transaction Counter logging activated to /tmp/hdbtcount.log\n\rTransaction Counter Started\n\r"));
+    assert!(out.contains("Stopping Transaction Counter\n\rClosed Transaction Counter Log\n\rProny's hammerdbcli does not offer metstart"));
+    assert_eq!(
+        counter_log_header("D"),
+        "Hammerdb Transaction Counter Log @ D\n+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+\n"
+    );
+    assert_eq!(counted(270, "PostgreSQL"), "270 PostgreSQL tpm");
+    // Another workload in place of TPC-C: to go on would give a figure of something else.
+    let (world, status) = auto("customscript other.tcl\nvurun");
+    assert_eq!((status, world.runs.len()), (1, 0));
+}
+
+#[test]
+fn the_profile_is_named() {
+    assert_eq!(compat(None).unwrap().0, "hammerdb");
+    assert_eq!(compat(Some("4.6")).unwrap().0, "hammerdb-4.6");
+    assert!(compat(Some("4.6")).unwrap().1.contains("hammerdb-4.6"));
+    assert!(compat(Some("5")).is_err());
 }

@@ -9,6 +9,7 @@
 //! time profile counts each call once; a script that `print script` could show does not exist.
 
 mod console;
+mod counter;
 mod dictionary;
 mod print;
 mod profile;
@@ -23,7 +24,7 @@ mod world;
 
 pub use console::{COMPAT_VARIABLE, Console, Invocation, USAGE, banner, compat, read};
 pub use profile::{ProcTiming, TimeProfile, UserTiming};
-pub use request::{BuildRequest, Driver, Login, Output, RunRequest, SchemaRequest};
+pub use request::{BuildRequest, Counter, Driver, Login, Output, RunRequest, SchemaRequest};
 pub use session::{Session, VERSION};
 pub use settings::Settings;
 pub use text::{BuildLine, RunLine};

@@ -12,7 +12,7 @@ const USAGE: &str =
     "Usage: print [db|bm|dict|generic|script|vuconf|vucreated|vustatus|vucomplete|datagen|tcconf]";
 
 /// The commands with what help says of them.
-pub(super) const COMMANDS: [(&str, &str); 18] = [
+pub(super) const COMMANDS: [(&str, &str); 22] = [
     (
         "buildschema",
         "Makes the schema with the dictionary's settings, and loads it.",
@@ -31,6 +31,16 @@ pub(super) const COMMANDS: [(&str, &str); 18] = [
     ),
     ("print", USAGE),
     ("quit", "Ends the session."),
+    (
+        "tcset",
+        "Usage: tcset [refreshrate|logtotemp|unique|timestamps] value",
+    ),
+    ("tcstart", "Runs print their transactions a minute."),
+    ("tcstatus", "Tells whether the transaction counter is on."),
+    (
+        "tcstop",
+        "Runs no longer print their transactions a minute.",
+    ),
     (
         "vucomplete",
         "Gives true when all virtual users have ended.",

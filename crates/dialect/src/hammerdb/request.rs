@@ -34,6 +34,17 @@ pub struct Output {
     pub timestamps: bool,
 }
 
+/// What `tcstart` asks of a run: transactions a minute, at intervals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counter {
+    /// Seconds between two counts.
+    pub refresh_s: u64,
+    /// The log file's path.
+    pub log: Option<String>,
+    /// A line with the time before each count in the log.
+    pub timestamps: bool,
+}
+
 /// `buildschema`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildRequest {
@@ -115,6 +126,8 @@ pub struct RunRequest {
     pub time_profile: Option<String>,
     /// Milliseconds between the starts of virtual users.
     pub user_delay_ms: u64,
+    /// Transactions a minute, as the run goes.
+    pub counter: Option<Counter>,
     /// TPM stands before NOPM in the result.
     pub tpm_first: bool,
     /// Where lines go.
@@ -250,6 +263,7 @@ impl<'a> Reader<'a> {
             stored_procedures: self.flag("pg_storedprocs"),
             time_profile: self.flag("pg_timeprofile").then_some(profile_path),
             user_delay_ms: self.settings.option("user_delay"),
+            counter: None,
             tpm_first: self.settings.generic("benchmark", "first_result") == "TPM",
             output,
             job,

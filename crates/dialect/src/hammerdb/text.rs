@@ -48,6 +48,17 @@ pub fn log(number: u32, text: impl fmt::Display, date: Option<&str>) -> String {
     format!("{}{}\n", stamp.unwrap_or_default(), vuser(number, text))
 }
 
+/// A line of the transaction counter, on the terminal and in its log.
+pub fn counted(tpm: u64, database: &str) -> String {
+    format!("{tpm} {database} tpm")
+}
+
+/// What the transaction counter's log begins with.
+pub fn counter_log_header(date: &str) -> String {
+    let rule = "+-".repeat(31);
+    format!("Hammerdb Transaction Counter Log @ {date}\n{rule}+\n")
+}
+
 /// What a build says. Warehouses and districts count from 1; rows are those of the current table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Each is named after its text.

@@ -274,6 +274,7 @@ impl Session {
             .unwrap_or(u32::MAX)
             .saturating_sub(monitor);
         request.output = self.output();
+        request.counter.clone_from(&self.counter);
         let outcome = world.run(&request);
         self.end(world, outcome);
         format!("jobid={job}")
