@@ -9,6 +9,7 @@ use prony_dialect::hammerdb::{
     BuildLine, Console, Driver, Invocation, ProcTiming, RunLine, Session, Settings, TimeProfile,
     UserTiming, compat, read,
 };
+use proptest::prelude::*;
 
 /// Feeds a script by standard input, as `hammerdbcli << EOF` does.
 fn input(world: &mut Fake, settings: Settings, script: &str) -> (Console, Option<u8>) {
@@ -605,4 +606,25 @@ fn the_profile_is_named() {
     assert_eq!(compat(Some("4.6")).unwrap().0, "hammerdb-4.6");
     assert!(compat(Some("4.6")).unwrap().1.contains("hammerdb-4.6"));
     assert!(compat(Some("5")).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn no_line_makes_the_session_panic(words in prop::collection::vec(
+        prop::sample::select(vec![
+            "dbset", "diset", "giset", "vuset", "print", "loadscript", "vucreate", "vurun", "vudestroy",
+            "vustatus", "buildschema", "deleteschema", "checkschema", "tcset", "tcstart", "tcstop", "help",
+            "jobs", "db", "bm", "pg", "maria", "tpcc", "connection", "pg_count_ware", "pg_num_vu", "pg_port",
+            "pg_driver", "test", "timed", "vu", "delay", "logtotemp", "-1", "0", "1", "2", "é", "true",
+            "dict", "generic", "vuconf", "benchmark", "first_result", "TPM", "\n", ";", "\n", ";", "{", "}", "\"",
+        ]),
+        0..60,
+    )) {
+        let mut world = Fake::default();
+        let (mut console, _) = input(&mut world, Settings::default(), &words.join(" "));
+        console.end(&mut world);
+        prop_assert!(world.runs.iter().all(|run| run.vusers >= 1));
+    }
 }

@@ -195,13 +195,7 @@ impl Session {
                 puts(world, &format!("{count} Virtual Users created"));
             }
             "vustatus" => status(world, self.users.as_ref()),
-            "vucomplete" => {
-                let is_complete = self
-                    .users
-                    .as_ref()
-                    .is_some_and(|users| users.states.iter().all(|state| *state != State::Idle));
-                return is_complete.to_string();
-            }
+            "vucomplete" => return self.is_complete.to_string(),
             "datagen" => puts(world, "Error: Prony's hammerdbcli does not offer datagen"),
             _ => {
                 puts(world, "Error: invalid option");

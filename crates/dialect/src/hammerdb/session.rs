@@ -104,7 +104,7 @@ impl Session {
             ("tcstart", []) => self.tcstart(world),
             ("tcstatus", []) => self.tcstatus(world),
             ("tcstop", []) => self.tcstop(world),
-            ("jobs", _) => match world.jobs(args) {
+            ("jobs" | "job", _) => match world.jobs(args) {
                 Ok(text) => puts(world, &text),
                 Err(complaint) => say(world, &complaint),
             },
