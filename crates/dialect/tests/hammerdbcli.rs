@@ -306,6 +306,24 @@ fn states_follow_the_virtual_users() {
 }
 
 #[test]
+fn users_of_a_build_or_of_another_driver_do_not_run() {
+    for script in [
+        "buildschema\nloadscript\nvurun",
+        "diset tpcc pg_driver test\nvucreate\ndiset tpcc pg_driver timed\nloadscript\nvurun",
+    ] {
+        let (world, _) = auto(script);
+        assert!(world.runs.is_empty());
+        let said = lines(&world.memory.out);
+        assert_eq!(
+            *said.last().unwrap(),
+            "Error: Virtual Users exist, destroy with vudestroy before creating"
+        );
+        let (world, _) = auto(&script.replace("vurun", "vudestroy\nvurun"));
+        assert_eq!(world.runs[0].vusers, 1);
+    }
+}
+
+#[test]
 fn a_failed_build_says_why() {
     let mut world = Fake {
         refusal: Some("Database tpcc exists but is not empty".to_owned()),

@@ -27,6 +27,8 @@ pub(super) enum State {
 pub(super) struct Users {
     pub states: Vec<State>,
     pub log: Option<String>,
+    /// Whether the first is a timed driver's monitor.
+    pub has_monitor: bool,
 }
 
 /// A session: settings, and what was loaded and created.

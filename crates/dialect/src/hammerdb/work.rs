@@ -72,6 +72,7 @@ impl Session {
         self.users = Some(Users {
             states: vec![State::Idle; count as usize],
             log,
+            has_monitor,
         });
     }
 
@@ -267,8 +268,17 @@ impl Session {
             );
             return String::new();
         }
-        // The users that were created run, whatever was set since.
-        let created = self.users.as_ref().map_or(0, |users| users.states.len());
+        // The users that were created run, whatever was set since; but those of a build, or of the
+        // other driver, are not the ones that this driver needs.
+        let created = self.users.as_ref();
+        if created.is_some_and(|users| users.has_monitor != self.is_timed()) {
+            say(
+                world,
+                "Error: Virtual Users exist, destroy with vudestroy before creating",
+            );
+            return String::new();
+        }
+        let created = created.map_or(0, |users| users.states.len());
         let monitor = u32::from(self.is_timed());
         request.vusers = u32::try_from(created)
             .unwrap_or(u32::MAX)
