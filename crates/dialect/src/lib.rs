@@ -1,7 +1,8 @@
 //! Other tools' command lines and texts.
 //!
-//! In: the arguments of pgbench; later the figures of a run as plain data. Out: what was asked, as
-//! plain data; that tool's exact text. Must never: connect, measure, read a clock, or print: whoever
-//! calls decides where a text goes.
+//! In: the arguments of pgbench, the scripts of hammerdbcli; the figures of a run as plain data. Out:
+//! what was asked, as plain data; that tool's exact text. Must never: connect, measure, read a clock,
+//! or print: whoever calls decides where a text goes.
 
+pub mod hammerdb;
 pub mod pgbench;

@@ -1,0 +1,31 @@
+//! The hammerdbcli dialect, after HammerDB 4.6.
+//!
+//! In: arguments, scripts and kept settings; plain figures. Out: requests to a [`World`]; the text of
+//! commands, builds, runs and time profiles. Must never: connect, measure, read a clock or print;
+//! show or store a password.
+//!
+//! HammerDB's words are its interface: scripts grep them. They are facts here; the code is Prony's.
+//! Where Prony differs on purpose: passwords are hidden in `print dict` and `diset`; the summary of a
+//! time profile counts each call once; a script that `print script` could show does not exist.
+
+mod console;
+mod counter;
+mod dictionary;
+mod print;
+mod profile;
+mod request;
+mod session;
+mod set;
+mod settings;
+pub mod tcl;
+pub mod text;
+mod work;
+mod world;
+
+pub use console::{COMPAT_VARIABLE, Console, Invocation, USAGE, banner, compat, read};
+pub use profile::{ProcTiming, TimeProfile, UserTiming};
+pub use request::{BuildRequest, Counter, Driver, Login, Output, RunRequest, SchemaRequest};
+pub use session::{Session, VERSION};
+pub use settings::Settings;
+pub use text::{BuildLine, RunLine};
+pub use world::{Ended, World};

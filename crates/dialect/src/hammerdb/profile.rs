@@ -1,0 +1,133 @@
+//! The time profile (`pg_timeprofile`), as xtprof writes it.
+//!
+//! In: timings as plain data. Out: the text of `hdbxtprofile.log`. Must never: count a call twice in
+//! the summary, as HammerDB 4.6 does when it stores jobs.
+
+use std::fmt::Write;
+
+/// The timings of one transaction. Times are nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProcTiming {
+    /// `NEWORD`, `PAYMENT`, `DELIVERY`, `SLEV` or `OSTAT`.
+    pub name: String,
+    /// Calls.
+    pub calls: u64,
+    /// The shortest.
+    pub min_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+    /// All together.
+    pub total_ns: u64,
+    /// Percentiles.
+    pub p99_ns: u64,
+    /// The 95th.
+    pub p95_ns: u64,
+    /// The median.
+    pub p50_ns: u64,
+    /// Standard deviation.
+    pub deviation_ns: f64,
+}
+
+/// The timings of one virtual user.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UserTiming {
+    /// The virtual user's number; the first that drives is 2.
+    pub vuser: u32,
+    /// From its first call to its last, in nanoseconds.
+    pub elapsed_ns: u64,
+    /// Its transactions.
+    pub procs: Vec<ProcTiming>,
+}
+
+/// A profile.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TimeProfile {
+    /// `PostgreSQL`.
+    pub database: String,
+    /// When it was written.
+    pub date: String,
+    /// The virtual users.
+    pub users: Vec<UserTiming>,
+    /// All virtual users together: merged by the caller, who has the histograms.
+    pub summary: Vec<ProcTiming>,
+}
+
+const RULE: &str = "+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+\n";
+
+fn ms(ns: f64) -> f64 {
+    ns / 1e6
+}
+
+impl TimeProfile {
+    /// The text of the profile.
+    pub fn text(&self) -> String {
+        let mut text = format!(
+            "{} Hammerdb Time Profile Report @ {}\n{RULE}",
+            self.database, self.date
+        );
+        for user in &self.users {
+            let elapsed = ms(user.elapsed_ns as f64);
+            // Writing to a String cannot fail.
+            let _ = writeln!(
+                text,
+                ">>>>> VIRTUAL USER {} : ELAPSED TIME : {elapsed:.0}ms",
+                user.vuser
+            );
+            procs(&mut text, &user.procs, user.elapsed_ns as f64);
+        }
+        let mut elapsed: Vec<u64> = self.users.iter().map(|user| user.elapsed_ns).collect();
+        elapsed.sort_unstable();
+        let count = elapsed.len();
+        let median = match count {
+            0 => 0.0,
+            odd if odd % 2 == 1 => elapsed[count / 2] as f64,
+            _ => (elapsed[count / 2 - 1] as f64 + elapsed[count / 2] as f64) / 2.0,
+        };
+        let _ = writeln!(
+            text,
+            ">>>>> SUMMARY OF {count} ACTIVE VIRTUAL USERS : MEDIAN ELAPSED TIME : {:.0}ms",
+            ms(median)
+        );
+        procs(&mut text, &self.summary, median * count as f64);
+        text
+    }
+}
+
+/// The transactions, those that took most of the time first.
+fn procs(text: &mut String, procs: &[ProcTiming], elapsed_ns: f64) {
+    let mut procs: Vec<&ProcTiming> = procs.iter().collect();
+    procs.sort_by_key(|proc| std::cmp::Reverse(proc.total_ns));
+    for proc in procs {
+        let total = proc.total_ns as f64;
+        let average = if proc.calls == 0 {
+            0.0
+        } else {
+            total / proc.calls as f64
+        };
+        let ratio = if elapsed_ns > 0.0 {
+            100.0 * total / elapsed_ns
+        } else {
+            0.0
+        };
+        let _ = write!(
+            text,
+            ">>>>> PROC: {}\nCALLS: {}\tMIN: {:.3}ms\tAVG: {:.3}ms\tMAX: {:.3}ms\tTOTAL: {:.3}ms\n",
+            proc.name,
+            proc.calls,
+            ms(proc.min_ns as f64),
+            ms(average),
+            ms(proc.max_ns as f64),
+            ms(total)
+        );
+        // The deviation has no unit in the text; it is microseconds.
+        let _ = writeln!(
+            text,
+            "P99: {:.3}ms\tP95: {:.3}ms\tP50: {:.3}ms\tSD: {:.3}\tRATIO: {ratio:.3}%",
+            ms(proc.p99_ns as f64),
+            ms(proc.p95_ns as f64),
+            ms(proc.p50_ns as f64),
+            proc.deviation_ns / 1e3
+        );
+    }
+    text.push_str(RULE);
+}

@@ -1,0 +1,314 @@
+//! The arithmetic of `expr`.
+//!
+//! In: an expression's tree; the values of what it names. Out: a value. Must never: evaluate what a
+//! short-circuit passes over; wrap around.
+
+use super::expr::Node;
+use super::interp::Interp;
+use super::number::Value;
+use super::{Flow, Host};
+
+fn error(text: impl Into<String>) -> Flow {
+    Flow::Error(text.into())
+}
+
+impl Interp {
+    /// The value of an expression.
+    pub(crate) fn value(&mut self, host: &mut dyn Host, node: &Node) -> Result<Value, Flow> {
+        self.enter(host)?;
+        let value = self.value_within(host, node);
+        self.leave();
+        value
+    }
+
+    fn value_within(&mut self, host: &mut dyn Host, node: &Node) -> Result<Value, Flow> {
+        match node {
+            Node::Value(value) => Ok(value.clone()),
+            Node::Parts(parts) => Ok(Value::read(&self.substitute(host, parts)?)),
+            Node::Unary(sign, inner) => {
+                let value = self.value(host, inner)?;
+                unary(*sign, &value).map_err(Flow::Error)
+            }
+            Node::Choice(condition, yes, no) => {
+                let chosen = self.condition(host, condition)?;
+                self.value(host, if chosen { yes } else { no })
+            }
+            Node::Binary(operator @ ("&&" | "||"), left, right) => {
+                let left = self.condition(host, left)?;
+                let result = if left == (*operator == "||") {
+                    left
+                } else {
+                    self.condition(host, right)?
+                };
+                Ok(Value::Integer(i64::from(result)))
+            }
+            Node::Binary(operator, left, right) => {
+                let left = self.value_kept(host, left)?;
+                let right = self.value_kept(host, right)?;
+                binary(operator, &left, &right).map_err(Flow::Error)
+            }
+            Node::Call(name, args) => {
+                let values: Result<Vec<Value>, Flow> =
+                    args.iter().map(|arg| self.value(host, arg)).collect();
+                self.function(name, &values?)
+            }
+        }
+    }
+
+    /// An operand with its text, for the comparisons that need it.
+    fn value_kept(&mut self, host: &mut dyn Host, node: &Node) -> Result<(Value, String), Flow> {
+        if let Node::Parts(parts) = node {
+            let text = self.substitute(host, parts)?;
+            return Ok((Value::read(&text), text));
+        }
+        let value = self.value(host, node)?;
+        let text = value.text();
+        Ok((value, text))
+    }
+
+    /// An expression as a condition.
+    pub(crate) fn condition(&mut self, host: &mut dyn Host, node: &Node) -> Result<bool, Flow> {
+        self.value(host, node)?.truth().map_err(Flow::Error)
+    }
+
+    fn function(&mut self, name: &str, args: &[Value]) -> Result<Value, Flow> {
+        let number = |index: usize| -> Result<f64, Flow> {
+            match args.get(index) {
+                Some(Value::Integer(number)) => Ok(*number as f64),
+                Some(Value::Real(number)) => Ok(*number),
+                Some(Value::Text(text)) => Err(error(format!(
+                    "expected floating-point number but got \"{text}\""
+                ))),
+                None => Err(error(format!(
+                    "too few arguments to math function \"{name}\""
+                ))),
+            }
+        };
+        let whole = |number: f64| -> Result<Value, Flow> {
+            if number.is_finite() && number.abs() < 9.2e18 {
+                Ok(Value::Integer(number as i64))
+            } else {
+                Err(error("integer value too large to represent"))
+            }
+        };
+        let first = args.first();
+        match (name, first) {
+            ("rand", None) => return Ok(Value::Real(self.random())),
+            ("srand", Some(Value::Integer(seed))) => {
+                self.seed(*seed);
+                return Ok(Value::Real(self.random()));
+            }
+            ("abs", Some(Value::Integer(value))) => {
+                return (value.checked_abs().map(Value::Integer))
+                    .ok_or_else(|| error("integer value too large to represent"));
+            }
+            ("int" | "wide" | "entier" | "round", Some(Value::Integer(value))) => {
+                return Ok(Value::Integer(*value));
+            }
+            ("min" | "max", Some(_)) => return extreme(args, name == "max"),
+            ("bool", Some(value)) => {
+                return Ok(Value::Integer(i64::from(
+                    value.truth().map_err(Flow::Error)?,
+                )));
+            }
+            _ => {}
+        }
+        let real = match name {
+            "int" | "wide" | "entier" => return whole(number(0)?.trunc()),
+            "round" => return whole(number(0)?.round()),
+            "abs" => number(0)?.abs(),
+            "double" => number(0)?,
+            "ceil" => number(0)?.ceil(),
+            "floor" => number(0)?.floor(),
+            "sqrt" => number(0)?.sqrt(),
+            "exp" => number(0)?.exp(),
+            "log" => number(0)?.ln(),
+            "log10" => number(0)?.log10(),
+            "pow" => number(0)?.powf(number(1)?),
+            "fmod" => number(0)? % number(1)?,
+            "hypot" => number(0)?.hypot(number(1)?),
+            "sin" => number(0)?.sin(),
+            "cos" => number(0)?.cos(),
+            "tan" => number(0)?.tan(),
+            "atan2" => number(0)?.atan2(number(1)?),
+            _ => return Err(error(format!("unknown math function \"{name}\""))),
+        };
+        if real.is_nan() {
+            return Err(error("domain error: argument not in valid range"));
+        }
+        Ok(Value::Real(real))
+    }
+}
+
+fn extreme(args: &[Value], largest: bool) -> Result<Value, Flow> {
+    let mut best: Option<(f64, &Value)> = None;
+    for arg in args {
+        let number = match arg {
+            Value::Integer(number) => *number as f64,
+            Value::Real(number) => *number,
+            Value::Text(text) => {
+                return Err(error(format!(
+                    "expected floating-point number but got \"{text}\""
+                )));
+            }
+        };
+        let is_better = best.is_none_or(|(so_far, _)| (number > so_far) == largest);
+        if is_better {
+            best = Some((number, arg));
+        }
+    }
+    best.map(|(_, value)| value.clone())
+        .ok_or_else(|| error("too few arguments to math function"))
+}
+
+fn unary(sign: char, value: &Value) -> Result<Value, String> {
+    match (sign, value) {
+        ('!', value) => Ok(Value::Integer(i64::from(!value.truth()?))),
+        ('~', Value::Integer(number)) => Ok(Value::Integer(!number)),
+        ('+', Value::Integer(_) | Value::Real(_)) => Ok(value.clone()),
+        ('-', Value::Integer(number)) => (number.checked_neg().map(Value::Integer))
+            .ok_or_else(|| "integer value too large to represent".to_owned()),
+        ('-', Value::Real(number)) => Ok(Value::Real(-number)),
+        (_, Value::Real(_)) => Err(format!(
+            "can't use floating-point value as operand of \"{sign}\""
+        )),
+        _ => Err(format!(
+            "can't use non-numeric string as operand of \"{sign}\""
+        )),
+    }
+}
+
+fn binary(
+    operator: &str,
+    left: &(Value, String),
+    right: &(Value, String),
+) -> Result<Value, String> {
+    let said = |answer: bool| Ok(Value::Integer(i64::from(answer)));
+    match operator {
+        "eq" => return said(left.1 == right.1),
+        "ne" => return said(left.1 != right.1),
+        "in" | "ni" => {
+            let found = super::list::split(&right.1)?.contains(&left.1);
+            return said(found == (operator == "in"));
+        }
+        "==" | "!=" | "<" | ">" | "<=" | ">=" => {
+            let order = compare(left, right);
+            return said(match operator {
+                "==" => order.is_some_and(|o| o.is_eq()),
+                "!=" => order.is_none_or(|o| o.is_ne()),
+                "<" => order.is_some_and(|o| o.is_lt()),
+                ">" => order.is_some_and(|o| o.is_gt()),
+                "<=" => order.is_some_and(|o| o.is_le()),
+                _ => order.is_some_and(|o| o.is_ge()),
+            });
+        }
+        _ => {}
+    }
+    match (&left.0, &right.0) {
+        (Value::Integer(a), Value::Integer(b)) => integers(operator, *a, *b),
+        (Value::Text(_), _) | (_, Value::Text(_)) => {
+            let text = if matches!(left.0, Value::Text(_)) {
+                &left.1
+            } else {
+                &right.1
+            };
+            let kind = if text.is_empty() {
+                "empty"
+            } else {
+                "non-numeric"
+            };
+            Err(format!(
+                "can't use {kind} string as operand of \"{operator}\""
+            ))
+        }
+        (a, b) => reals(operator, as_real(a), as_real(b)),
+    }
+}
+
+fn as_real(value: &Value) -> f64 {
+    match value {
+        Value::Integer(number) => *number as f64,
+        Value::Real(number) => *number,
+        Value::Text(_) => f64::NAN,
+    }
+}
+
+fn compare(left: &(Value, String), right: &(Value, String)) -> Option<std::cmp::Ordering> {
+    match (&left.0, &right.0) {
+        (Value::Integer(a), Value::Integer(b)) => Some(a.cmp(b)),
+        (Value::Text(_), _) | (_, Value::Text(_)) => Some(left.1.cmp(&right.1)),
+        (a, b) => as_real(a).partial_cmp(&as_real(b)),
+    }
+}
+
+fn reals(operator: &str, a: f64, b: f64) -> Result<Value, String> {
+    let result = match operator {
+        "+" => a + b,
+        "-" => a - b,
+        "*" => a * b,
+        // Tcl gives Inf for a real division by zero.
+        "/" => a / b,
+        "**" => a.powf(b),
+        _ => {
+            return Err(format!(
+                "can't use floating-point value as operand of \"{operator}\""
+            ));
+        }
+    };
+    if result.is_nan() {
+        return Err("domain error: argument not in valid range".to_owned());
+    }
+    Ok(Value::Real(result))
+}
+
+fn integers(operator: &str, a: i64, b: i64) -> Result<Value, String> {
+    let zero = || "divide by zero".to_owned();
+    let result = match operator {
+        "+" => a.checked_add(b),
+        "-" => a.checked_sub(b),
+        "*" => a.checked_mul(b),
+        "/" | "%" if b == 0 => return Err(zero()),
+        // Tcl's quotient is rounded down, and the remainder has the divisor's sign.
+        "/" => a.checked_div(b).map(|quotient| {
+            let is_rounded_up = (a % b != 0) && ((a < 0) != (b < 0));
+            quotient - i64::from(is_rounded_up)
+        }),
+        "%" => a.checked_rem(b).map(|rest| {
+            if rest != 0 && ((rest < 0) != (b < 0)) {
+                rest + b
+            } else {
+                rest
+            }
+        }),
+        "**" => return power(a, b),
+        "<<" | ">>" if b < 0 => return Err("negative shift argument".to_owned()),
+        "<<" if a == 0 => Some(0),
+        "<<" if b > 62 => None,
+        "<<" => a.checked_mul(1_i64 << b),
+        ">>" => Some(a >> b.min(63)),
+        "&" => Some(a & b),
+        "|" => Some(a | b),
+        "^" => Some(a ^ b),
+        _ => return Err(format!("unknown operator \"{operator}\"")),
+    };
+    (result.map(Value::Integer)).ok_or_else(|| "integer value too large to represent".to_owned())
+}
+
+fn power(base: i64, exponent: i64) -> Result<Value, String> {
+    if exponent < 0 {
+        return match base {
+            0 => Err("exponentiation of zero by negative power".to_owned()),
+            1 => Ok(Value::Integer(1)),
+            -1 => Ok(Value::Integer(if exponent % 2 == 0 { 1 } else { -1 })),
+            _ => Ok(Value::Integer(0)),
+        };
+    }
+    let result = match base {
+        0 | 1 => Some(if exponent == 0 { 1 } else { base }),
+        -1 => Some(if exponent % 2 == 0 { 1 } else { -1 }),
+        _ => u32::try_from(exponent)
+            .ok()
+            .and_then(|e| base.checked_pow(e)),
+    };
+    (result.map(Value::Integer)).ok_or_else(|| "integer value too large to represent".to_owned())
+}

@@ -1,0 +1,332 @@
+//! The commands that decide what runs: `if`, loops, `proc`, `catch` and their like.
+//!
+//! In: words. Out: what the chosen script gives. Must never: swallow the end that a caller asked for.
+
+use std::rc::Rc;
+
+use super::interp::{Interp, Proc, error, wrong_args};
+use super::{Flow, Host, Outcome, expr, list, number, parse, pattern};
+
+impl Interp {
+    /// The commands of control.
+    pub(super) fn control(
+        &mut self,
+        host: &mut dyn Host,
+        name: &str,
+        args: &[String],
+    ) -> Option<Outcome> {
+        Some(match name {
+            "if" => self.if_command(host, args),
+            "while" => self.while_command(host, args),
+            "for" => self.for_command(host, args),
+            "foreach" => self.foreach(host, args, false),
+            "lmap" => self.foreach(host, args, true),
+            "switch" => self.switch(host, args),
+            "break" => Err(Flow::Break),
+            "continue" => Err(Flow::Continue),
+            "return" => return_command(args),
+            "error" => match args {
+                [message, ..] => error(message.clone()),
+                [] => wrong_args("error message ?errorInfo? ?errorCode?"),
+            },
+            "catch" => self.catch(host, args),
+            "try" => self.try_command(host, args),
+            "eval" => self.eval_text(host, &args.join(" ")),
+            "expr" => self.expr_command(host, args),
+            "proc" => self.define(args),
+            "exit" => exit(args),
+            _ => return None,
+        })
+    }
+
+    fn test(&mut self, host: &mut dyn Host, text: &str) -> Result<bool, Flow> {
+        let node = expr::read(text).map_err(Flow::Error)?;
+        self.condition(host, &node)
+    }
+
+    fn expr_command(&mut self, host: &mut dyn Host, args: &[String]) -> Outcome {
+        if args.is_empty() {
+            return wrong_args("expr arg ?arg ...?");
+        }
+        let node = expr::read(&args.join(" ")).map_err(Flow::Error)?;
+        Ok(self.value(host, &node)?.text())
+    }
+
+    fn if_command(&mut self, host: &mut dyn Host, args: &[String]) -> Outcome {
+        let mut rest = args;
+        loop {
+            let [condition, after @ ..] = rest else {
+                return error("wrong # args: no expression after \"if\" argument");
+            };
+            let chosen = self.test(host, condition)?;
+            let after = match after {
+                [then, after @ ..] if then == "then" => after,
+                after => after,
+            };
+            let [body, after @ ..] = after else {
+                return error(format!(
+                    "wrong # args: no script following \"{condition}\" argument"
+                ));
+            };
+            if chosen {
+                return self.eval_text(host, body);
+            }
+            match after {
+                [] => return Ok(String::new()),
+                [word, after @ ..] if word == "elseif" => rest = after,
+                [word, body] if word == "else" => return self.eval_text(host, body),
+                [body] => return self.eval_text(host, body),
+                [_, ..] => {
+                    return error(
+                        "wrong # args: extra words after \"else\" clause in \"if\" command",
+                    );
+                }
+            }
+        }
+    }
+
+    fn while_command(&mut self, host: &mut dyn Host, args: &[String]) -> Outcome {
+        let [condition, body] = args else {
+            return wrong_args("while test command");
+        };
+        let condition = expr::read(condition).map_err(Flow::Error)?;
+        let body = parse::script(body);
+        while self.condition(host, &condition)? {
+            if !self.turn(host, &body)? {
+                break;
+            }
+        }
+        Ok(String::new())
+    }
+
+    /// One turn of a loop; whether to go on.
+    fn turn(&mut self, host: &mut dyn Host, body: &parse::Script) -> Result<bool, Flow> {
+        match self.run(host, body) {
+            Ok(_) | Err(Flow::Continue) => Ok(true),
+            Err(Flow::Break) => Ok(false),
+            Err(other) => Err(other),
+        }
+    }
+
+    fn for_command(&mut self, host: &mut dyn Host, args: &[String]) -> Outcome {
+        let [start, condition, next, body] = args else {
+            return wrong_args("for start test next command");
+        };
+        self.eval_text(host, start)?;
+        let condition = expr::read(condition).map_err(Flow::Error)?;
+        let (next, body) = (parse::script(next), parse::script(body));
+        while self.condition(host, &condition)? {
+            if !self.turn(host, &body)? || !self.turn(host, &next)? {
+                break;
+            }
+        }
+        Ok(String::new())
+    }
+
+    fn foreach(&mut self, host: &mut dyn Host, args: &[String], maps: bool) -> Outcome {
+        if args.len() < 3 || args.len().is_multiple_of(2) {
+            return wrong_args("foreach varList list ?varList list ...? command");
+        }
+        let (pairs, body) = args.split_at(args.len() - 1);
+        let body = parse::script(&body[0]);
+        let mut lists = Vec::new();
+        let mut turns = 0;
+        for pair in pairs.chunks(2) {
+            let names = list::split(&pair[0]).map_err(Flow::Error)?;
+            let values = list::split(&pair[1]).map_err(Flow::Error)?;
+            if names.is_empty() {
+                return error("foreach varlist is empty");
+            }
+            turns = turns.max(values.len().div_ceil(names.len()));
+            lists.push((names, values));
+        }
+        let mut results = Vec::new();
+        for turn in 0..turns {
+            for (names, values) in &lists {
+                for (index, name) in names.iter().enumerate() {
+                    let value = values.get(turn * names.len() + index);
+                    self.set(name, value.cloned().unwrap_or_default())?;
+                }
+            }
+            match self.run(host, &body) {
+                Ok(value) if maps => results.push(value),
+                Ok(_) | Err(Flow::Continue) => {}
+                Err(Flow::Break) => break,
+                Err(other) => return Err(other),
+            }
+        }
+        Ok(list::join(&results))
+    }
+
+    fn switch(&mut self, host: &mut dyn Host, args: &[String]) -> Outcome {
+        let mut rest = args;
+        let mut globs = false;
+        while let [option, after @ ..] = rest
+            && option.starts_with('-')
+            && after.len() > 1
+        {
+            rest = after;
+            match option.as_str() {
+                "-glob" => globs = true,
+                "-exact" => globs = false,
+                "--" => break,
+                other => {
+                    return error(format!(
+                        "bad option \"{other}\": must be -exact, -glob or --"
+                    ));
+                }
+            }
+        }
+        let (text, cases) = match rest {
+            [text, cases] => (text, list::split(cases).map_err(Flow::Error)?),
+            [text, cases @ ..] => (text, cases.to_vec()),
+            [] => {
+                return wrong_args("switch ?-option ...? string ?pattern body ...? ?default body?");
+            }
+        };
+        if cases.len() % 2 == 1 {
+            return error("extra switch pattern with no body");
+        }
+        let last = cases.len().saturating_sub(2);
+        let found = (0..cases.len()).step_by(2).find(|&index| {
+            let case = &cases[index];
+            (index == last && case == "default")
+                || if globs {
+                    pattern::fits(case, text)
+                } else {
+                    case == text
+                }
+        });
+        let Some(found) = found else {
+            return Ok(String::new());
+        };
+        // `-` as a body: that of the next pattern.
+        match (found + 1..cases.len())
+            .step_by(2)
+            .find(|&at| cases[at] != "-")
+        {
+            Some(at) => self.eval_text(host, &cases[at]),
+            None => error(format!(
+                "no body specified for pattern \"{}\"",
+                cases[found]
+            )),
+        }
+    }
+
+    fn catch(&mut self, host: &mut dyn Host, args: &[String]) -> Outcome {
+        let [script, variables @ ..] = args else {
+            return wrong_args("catch script ?resultVarName? ?optionVarName?");
+        };
+        let (code, value) = match self.eval_text(host, script) {
+            Ok(value) => (0, value),
+            Err(Flow::Error(message)) => (1, message),
+            Err(Flow::Return(value)) => (2, value),
+            Err(Flow::Break) => (3, String::new()),
+            Err(Flow::Continue) => (4, String::new()),
+            Err(end @ (Flow::Exit(_) | Flow::Stopped(_))) => return Err(end),
+        };
+        if code == 1 {
+            self.set_global("errorInfo", &value);
+        }
+        if let [name, more @ ..] = variables {
+            self.set(name, value)?;
+            if let [options] = more {
+                self.set(options, format!("-code {code} -level 0"))?;
+            }
+        }
+        Ok(code.to_string())
+    }
+
+    /// `try body ?on CODE vars script ...? ?finally script?`.
+    fn try_command(&mut self, host: &mut dyn Host, args: &[String]) -> Outcome {
+        let [body, rest @ ..] = args else {
+            return wrong_args("try body ?handler ...? ?finally script?");
+        };
+        let mut rest = rest;
+        let mut outcome = self.eval_text(host, body);
+        let mut handled = false;
+        while let [kind, what, more @ ..] = rest {
+            if kind == "finally" {
+                if !matches!(outcome, Err(Flow::Stopped(_))) {
+                    self.eval_text(host, what)?;
+                }
+                break;
+            }
+            let [names, script, after @ ..] = more else {
+                return error(format!("wrong # args to {kind} clause"));
+            };
+            rest = after;
+            let value = match (&outcome, kind.as_str(), what.as_str()) {
+                (Err(Flow::Error(message)), "on", "error" | "1") => Some(message.clone()),
+                (Err(Flow::Error(message)), "trap", _) => Some(message.clone()),
+                (Ok(value), "on", "ok" | "0") => Some(value.clone()),
+                _ => None,
+            };
+            if let Some(value) = value.filter(|_| !handled) {
+                handled = true;
+                if let Some(name) = list::split(names).map_err(Flow::Error)?.first() {
+                    self.set(name, value)?;
+                }
+                outcome = self.eval_text(host, script);
+            }
+        }
+        outcome
+    }
+
+    fn define(&mut self, args: &[String]) -> Outcome {
+        let [name, parameter_text, body_text] = args else {
+            return wrong_args("proc name args body");
+        };
+        let mut parameters = Vec::new();
+        for parameter in list::split(parameter_text).map_err(Flow::Error)? {
+            let mut parts = list::split(&parameter).map_err(Flow::Error)?.into_iter();
+            match (parts.next(), parts.next(), parts.next()) {
+                (Some(name), default, None) => parameters.push((name, default)),
+                (None, ..) => return error("argument with no name"),
+                _ => {
+                    return error(format!(
+                        "too many fields in argument specifier \"{parameter}\""
+                    ));
+                }
+            }
+        }
+        let procedure = Proc {
+            parameters,
+            parameter_text: parameter_text.clone(),
+            body_text: body_text.clone(),
+            body: parse::script(body_text),
+        };
+        let name = name.strip_prefix("::").unwrap_or(name);
+        self.procs.insert(name.to_owned(), Rc::new(procedure));
+        Ok(String::new())
+    }
+}
+
+fn return_command(args: &[String]) -> Outcome {
+    match args {
+        [] => Err(Flow::Return(String::new())),
+        [value] => Err(Flow::Return(value.clone())),
+        [option, code, rest @ ..] if option == "-code" => {
+            let value = rest.last().cloned().unwrap_or_default();
+            Err(match code.as_str() {
+                "error" | "1" => Flow::Error(value),
+                "break" | "3" => Flow::Break,
+                "continue" | "4" => Flow::Continue,
+                _ => Flow::Return(value),
+            })
+        }
+        [.., value] => Err(Flow::Return(value.clone())),
+    }
+}
+
+fn exit(args: &[String]) -> Outcome {
+    match args {
+        [] => Err(Flow::Exit(0)),
+        [status] => match number::integer(status) {
+            // What the system keeps of a status.
+            Some(status) => Err(Flow::Exit((status & 0xff) as u8)),
+            None => error(format!("expected integer but got \"{status}\"")),
+        },
+        _ => wrong_args("exit ?returnCode?"),
+    }
+}

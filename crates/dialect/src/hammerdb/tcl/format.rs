@@ -1,0 +1,218 @@
+//! `format`.
+//!
+//! In: a format and values. Out: text. Must never: pad beyond the longest value.
+
+use super::interp::MAX_VALUE_BYTES;
+use super::number::{Value, integer, truth};
+
+/// One `%` specification.
+#[derive(Default)]
+struct Spec {
+    left: bool,
+    zero: bool,
+    plus: bool,
+    space: bool,
+    alternate: bool,
+    width: usize,
+    precision: Option<usize>,
+}
+
+/// Formats values as C's printf does.
+pub(super) fn format(text: &str, args: &[String]) -> Result<String, String> {
+    let mut out = String::new();
+    let mut args = args.iter();
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c != '%' {
+            out.push(c);
+            continue;
+        }
+        if chars.next_if_eq(&'%').is_some() {
+            out.push('%');
+            continue;
+        }
+        let mut next = || {
+            args.next()
+                .ok_or_else(|| "not enough arguments for all format specifiers".to_owned())
+        };
+        let mut spec = Spec::default();
+        while let Some(flag) = chars.next_if(|c| "-0+ #".contains(*c)) {
+            match flag {
+                '-' => spec.left = true,
+                '0' => spec.zero = true,
+                '+' => spec.plus = true,
+                ' ' => spec.space = true,
+                _ => spec.alternate = true,
+            }
+        }
+        let mut size = |chars: &mut std::iter::Peekable<std::str::Chars>| -> Result<usize, String> {
+            if chars.next_if_eq(&'*').is_some() {
+                let given = next()?;
+                let width = integer(given)
+                    .ok_or_else(|| format!("expected integer but got \"{given}\""))?;
+                spec.left |= width < 0;
+                return Ok(usize::try_from(width.unsigned_abs()).unwrap_or(usize::MAX));
+            }
+            let mut width = 0_usize;
+            while let Some(digit) = chars.peek().and_then(|c| c.to_digit(10)) {
+                chars.next();
+                width = width.saturating_mul(10).saturating_add(digit as usize);
+            }
+            Ok(width)
+        };
+        let width = size(&mut chars)?;
+        let precision = match chars.next_if_eq(&'.') {
+            Some(_) => Some(size(&mut chars)?),
+            None => None,
+        };
+        spec.width = width;
+        spec.precision = precision;
+        if width.max(precision.unwrap_or(0)) > MAX_VALUE_BYTES {
+            return Err("value too long".to_owned());
+        }
+        while chars.next_if(|c| "lhLqjzt".contains(*c)).is_some() {}
+        let Some(kind) = chars.next() else {
+            return Err("format string ended in middle of field specifier".to_owned());
+        };
+        let value = next()?;
+        out.push_str(&one(&spec, kind, value)?);
+        if out.len() > MAX_VALUE_BYTES {
+            return Err("value too long".to_owned());
+        }
+    }
+    Ok(out)
+}
+
+fn one(spec: &Spec, kind: char, value: &str) -> Result<String, String> {
+    match kind {
+        's' => {
+            let cut: String = value
+                .chars()
+                .take(spec.precision.unwrap_or(usize::MAX))
+                .collect();
+            Ok(pad(spec, "", &cut, false))
+        }
+        'c' => {
+            let code =
+                integer(value).ok_or_else(|| format!("expected integer but got \"{value}\""))?;
+            let c = u32::try_from(code)
+                .ok()
+                .and_then(char::from_u32)
+                .unwrap_or('\u{fffd}');
+            Ok(pad(spec, "", &c.to_string(), false))
+        }
+        'd' | 'i' | 'u' | 'x' | 'X' | 'o' | 'b' => whole(spec, kind, value),
+        'e' | 'E' | 'f' | 'g' | 'G' => real(spec, kind, value),
+        other => Err(format!("bad field specifier \"{other}\"")),
+    }
+}
+
+fn whole(spec: &Spec, kind: char, value: &str) -> Result<String, String> {
+    let number = match Value::read(value) {
+        Value::Integer(number) => number,
+        Value::Real(_) | Value::Text(_) => match truth(value).filter(|_| kind == '?') {
+            Some(truth) => i64::from(truth),
+            None => return Err(format!("expected integer but got \"{value}\"")),
+        },
+    };
+    let (sign, mut digits) = match kind {
+        'x' => ("", format!("{number:x}")),
+        'X' => ("", format!("{number:X}")),
+        'o' => ("", format!("{number:o}")),
+        'b' => ("", format!("{number:b}")),
+        _ => (sign(spec, number < 0), number.unsigned_abs().to_string()),
+    };
+    if let Some(least) = spec.precision {
+        digits = "0".repeat(least.saturating_sub(digits.len())) + &digits;
+    }
+    let prefix = match kind {
+        'x' | 'X' if spec.alternate && number != 0 => "0x",
+        'o' if spec.alternate && number != 0 => "0",
+        'b' if spec.alternate && number != 0 => "0b",
+        _ => "",
+    };
+    let before = format!("{sign}{prefix}");
+    Ok(pad(spec, &before, &digits, spec.precision.is_none()))
+}
+
+fn sign(spec: &Spec, negative: bool) -> &'static str {
+    match (negative, spec.plus, spec.space) {
+        (true, ..) => "-",
+        (false, true, _) => "+",
+        (false, false, true) => " ",
+        _ => "",
+    }
+}
+
+fn real(spec: &Spec, kind: char, value: &str) -> Result<String, String> {
+    let number = match Value::read(value) {
+        Value::Integer(number) => number as f64,
+        Value::Real(number) => number,
+        Value::Text(_) => {
+            return Err(format!(
+                "expected floating-point number but got \"{value}\""
+            ));
+        }
+    };
+    let before = sign(spec, number.is_sign_negative());
+    let size = number.abs();
+    // Beyond this many digits a double has only zeros.
+    let precision = spec.precision.unwrap_or(6).min(1100);
+    let mut digits = match kind {
+        _ if !size.is_finite() => super::number::real_text(size),
+        'f' => format!("{size:.precision$}"),
+        'e' | 'E' => exponential(size, precision),
+        _ => general(size, precision.max(1), spec.alternate),
+    };
+    if kind.is_ascii_uppercase() {
+        digits = digits.to_uppercase();
+    }
+    Ok(pad(spec, before, &digits, size.is_finite()))
+}
+
+fn exponential(size: f64, precision: usize) -> String {
+    let text = format!("{size:.precision$e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    match exponent.strip_prefix('-') {
+        Some(exponent) => format!("{digits}e-{exponent:0>2}"),
+        None => format!("{digits}e+{exponent:0>2}"),
+    }
+}
+
+fn general(size: f64, precision: usize, keeps_zeros: bool) -> String {
+    let rounded = format!("{size:.*e}", precision - 1);
+    let exponent: i32 = rounded
+        .rsplit('e')
+        .next()
+        .and_then(|e| e.parse().ok())
+        .unwrap_or(0);
+    let is_small = (-4..precision as i32).contains(&exponent);
+    let text = if is_small {
+        let decimals = usize::try_from(precision as i32 - 1 - exponent).unwrap_or(0);
+        format!("{size:.decimals$}")
+    } else {
+        exponential(size, precision - 1)
+    };
+    if keeps_zeros || !text.contains('.') {
+        return text;
+    }
+    match text.split_once('e') {
+        None => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        Some((digits, exponent)) => format!(
+            "{}e{exponent}",
+            digits.trim_end_matches('0').trim_end_matches('.')
+        ),
+    }
+}
+
+fn pad(spec: &Spec, before: &str, digits: &str, may_zero: bool) -> String {
+    let length = before.len() + digits.chars().count();
+    let missing = spec.width.saturating_sub(length);
+    if spec.left {
+        format!("{before}{digits}{}", " ".repeat(missing))
+    } else if spec.zero && may_zero {
+        format!("{before}{}{digits}", "0".repeat(missing))
+    } else {
+        format!("{}{before}{digits}", " ".repeat(missing))
+    }
+}

@@ -1,0 +1,317 @@
+//! The interpreter: variables, procedures, and the way of a command.
+//!
+//! In: a script and a [`Host`]. Out: its result. Must never: nest deeper than [`MAX_DEPTH`]; hold a
+//! value beyond [`MAX_VALUE_BYTES`].
+
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use super::io::Files;
+use super::parse::{self, Part, Script, Word};
+use super::{Flow, Host, Outcome, list};
+
+/// How deep scripts, procedures and expressions may lie in one another. A level takes a few
+/// kilobytes of stack; 2 MB suffice.
+pub const MAX_DEPTH: usize = 200;
+
+/// The size of the longest value, in bytes.
+pub(crate) const MAX_VALUE_BYTES: usize = 64 << 20;
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+pub(super) enum Variable {
+    Scalar(String),
+    Array(BTreeMap<String, String>),
+    /// Another frame's variable (`global`, `upvar`).
+    Link(usize, String),
+}
+
+/// The variables of one procedure.
+pub(super) type Frame = HashMap<String, Variable>;
+
+#[derive(Debug)]
+pub(super) struct Proc {
+    /// Names, with a default if there is one.
+    pub parameters: Vec<(String, Option<String>)>,
+    pub parameter_text: String,
+    pub body_text: String,
+    pub body: Script,
+}
+
+/// An interpreter.
+pub struct Interp {
+    pub(super) frames: Vec<Frame>,
+    pub(super) procs: HashMap<String, Rc<Proc>>,
+    pub(super) files: Files,
+    pub(super) script_name: String,
+    depth: usize,
+    steps_left: Option<u64>,
+    random: u64,
+}
+
+/// Without the variables: a script may keep a password in one.
+impl std::fmt::Debug for Interp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Interp").finish_non_exhaustive()
+    }
+}
+
+impl Default for Interp {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+pub(super) fn error<T>(text: impl Into<String>) -> Result<T, Flow> {
+    Err(Flow::Error(text.into()))
+}
+
+/// The complaint about a wrong number of arguments.
+pub(super) fn wrong_args<T>(usage: &str) -> Result<T, Flow> {
+    error(format!("wrong # args: should be \"{usage}\""))
+}
+
+impl Interp {
+    /// An interpreter without variables.
+    pub fn new() -> Self {
+        Self {
+            frames: vec![Frame::new()],
+            procs: HashMap::new(),
+            files: Files::default(),
+            script_name: String::new(),
+            depth: 0,
+            steps_left: None,
+            random: 0x9e37_79b9_7f4a_7c15,
+        }
+    }
+
+    /// Ends a script with [`Flow::Stopped`] after that many commands and pieces of expressions.
+    pub fn limit_steps(&mut self, steps: u64) {
+        self.steps_left = Some(steps);
+    }
+
+    /// Sets a variable of the outermost level.
+    pub fn set_global(&mut self, name: &str, value: &str) {
+        self.frames[0].insert(name.to_owned(), Variable::Scalar(value.to_owned()));
+    }
+
+    /// Runs a script at the outermost level.
+    ///
+    /// # Errors
+    /// How it ended, if not with a result; a stray `break` or `continue` is an error.
+    pub fn eval(&mut self, host: &mut dyn Host, text: &str) -> Outcome {
+        let script = parse::script(text);
+        let depth = self.depth;
+        let outcome = self.run(host, &script);
+        self.depth = depth;
+        match outcome {
+            Err(Flow::Return(value)) => Ok(value),
+            other => outer(other),
+        }
+    }
+
+    /// Runs the text of a file (`source`, `auto`).
+    ///
+    /// # Errors
+    /// As [`Interp::eval`]; or the file cannot be read.
+    pub fn source(&mut self, host: &mut dyn Host, path: &str) -> Outcome {
+        let text = match host.read_file(path) {
+            Ok(text) => text.replace("\r\n", "\n"),
+            Err(reason) => {
+                return error(format!("couldn't read file \"{path}\": {reason}"));
+            }
+        };
+        let before = std::mem::replace(&mut self.script_name, path.to_owned());
+        let outcome = self.run(host, &parse::script(&text));
+        self.script_name = before;
+        match outcome {
+            Err(Flow::Return(value)) => Ok(value),
+            other => other,
+        }
+    }
+
+    /// One level deeper.
+    pub(super) fn enter(&mut self, host: &dyn Host) -> Result<(), Flow> {
+        if self.depth >= MAX_DEPTH {
+            return error("too many nested evaluations (infinite loop?)");
+        }
+        self.step(host)?;
+        self.depth += 1;
+        Ok(())
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+    }
+
+    /// Asks whether the script may go on.
+    pub(super) fn step(&mut self, host: &dyn Host) -> Result<(), Flow> {
+        if host.is_stopped() {
+            return Err(Flow::Stopped("interrupted".to_owned()));
+        }
+        match &mut self.steps_left {
+            Some(0) => Err(Flow::Stopped("too many steps".to_owned())),
+            Some(steps) => {
+                *steps -= 1;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Runs a script's text one level deeper.
+    pub(super) fn eval_text(&mut self, host: &mut dyn Host, text: &str) -> Outcome {
+        self.run(host, &parse::script(text))
+    }
+
+    /// Runs a script one level deeper.
+    pub(super) fn run(&mut self, host: &mut dyn Host, script: &Script) -> Outcome {
+        self.enter(host)?;
+        let outcome = self.run_within(host, script);
+        self.leave();
+        outcome
+    }
+
+    fn run_within(&mut self, host: &mut dyn Host, script: &Script) -> Outcome {
+        let mut result = String::new();
+        for words in &script.commands {
+            self.step(host)?;
+            let words = self.words(host, words)?;
+            if let Some((name, args)) = words.split_first() {
+                result = self.command(host, name, args)?;
+            }
+        }
+        match &script.broken {
+            Some(message) => error(message.clone()),
+            None => Ok(result),
+        }
+    }
+
+    fn words(&mut self, host: &mut dyn Host, words: &[Word]) -> Result<Vec<String>, Flow> {
+        let mut found = Vec::with_capacity(words.len());
+        for word in words {
+            let text = self.substitute(host, &word.parts)?;
+            if word.expand {
+                found.extend(list::split(&text).map_err(Flow::Error)?);
+            } else {
+                found.push(text);
+            }
+        }
+        Ok(found)
+    }
+
+    /// A word's text.
+    pub(super) fn substitute(&mut self, host: &mut dyn Host, parts: &[Part]) -> Outcome {
+        let mut text = String::new();
+        for part in parts {
+            let piece = match part {
+                Part::Text(piece) => {
+                    text.push_str(piece);
+                    continue;
+                }
+                Part::Script(script) => self.run(host, script)?,
+                Part::Variable(name, None) => self.get(host, name)?,
+                Part::Variable(name, Some(index)) => {
+                    self.enter(host)?;
+                    let index = self.substitute(host, index);
+                    self.leave();
+                    self.get(host, &format!("{name}({})", index?))?
+                }
+            };
+            if text.len() + piece.len() > MAX_VALUE_BYTES {
+                return error("value too long");
+            }
+            text.push_str(&piece);
+        }
+        Ok(text)
+    }
+
+    /// Runs one command.
+    pub(super) fn command(&mut self, host: &mut dyn Host, name: &str, args: &[String]) -> Outcome {
+        let name = name.strip_prefix("::").unwrap_or(name);
+        if let Some(procedure) = self.procs.get(name) {
+            let procedure = Rc::clone(procedure);
+            return self.call(host, name, &procedure, args);
+        }
+        let found = (self.control(host, name, args))
+            .or_else(|| self.variables(host, name, args))
+            .or_else(|| self.lists(host, name, args))
+            .or_else(|| self.strings(name, args))
+            .or_else(|| self.data(host, name, args))
+            .or_else(|| self.io(host, name, args))
+            .or_else(|| host.call(name, args));
+        found.unwrap_or_else(|| error(format!("invalid command name \"{name}\"")))
+    }
+
+    fn call(
+        &mut self,
+        host: &mut dyn Host,
+        name: &str,
+        procedure: &Proc,
+        args: &[String],
+    ) -> Outcome {
+        let frame = bind(name, procedure, args)?;
+        self.frames.push(frame);
+        let outcome = self.run(host, &procedure.body);
+        self.frames.pop();
+        match outcome {
+            Err(Flow::Return(value)) => Ok(value),
+            other => outer(other),
+        }
+    }
+
+    /// A random number from 0 to 1 (xorshift64*).
+    pub(super) fn random(&mut self) -> f64 {
+        self.random ^= self.random >> 12;
+        self.random ^= self.random << 25;
+        self.random ^= self.random >> 27;
+        (self.random.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    pub(super) fn seed(&mut self, seed: i64) {
+        self.random = (seed as u64) | 1;
+    }
+}
+
+fn outer(outcome: Outcome) -> Outcome {
+    match outcome {
+        Err(Flow::Break) => error("invoked \"break\" outside of a loop"),
+        Err(Flow::Continue) => error("invoked \"continue\" outside of a loop"),
+        other => other,
+    }
+}
+
+/// A procedure's variables at its start.
+fn bind(name: &str, procedure: &Proc, args: &[String]) -> Result<Frame, Flow> {
+    let mut frame = Frame::new();
+    let mut given = args.iter();
+    let last = procedure.parameters.len().saturating_sub(1);
+    for (index, (parameter, default)) in procedure.parameters.iter().enumerate() {
+        let value = if index == last && parameter == "args" {
+            let rest: Vec<&String> = given.by_ref().collect();
+            list::join(&rest)
+        } else {
+            match given.next().or(default.as_ref()) {
+                Some(value) => value.clone(),
+                None => return wrong_args(&usage(name, procedure)),
+            }
+        };
+        frame.insert(parameter.clone(), Variable::Scalar(value));
+    }
+    if given.next().is_some() {
+        return wrong_args(&usage(name, procedure));
+    }
+    Ok(frame)
+}
+
+fn usage(name: &str, procedure: &Proc) -> String {
+    let mut text = name.to_owned();
+    for (parameter, default) in &procedure.parameters {
+        text += &match default {
+            Some(_) => format!(" ?{parameter}?"),
+            None if parameter == "args" => " ?arg ...?".to_owned(),
+            None => format!(" {parameter}"),
+        };
+    }
+    text
+}

@@ -1,0 +1,122 @@
+//! Numbers in texts.
+//!
+//! In: a text. Out: the number in it, or none; a number's text. Must never: wrap around.
+
+/// A number, or text that is none.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    Integer(i64),
+    Real(f64),
+    Text(String),
+}
+
+impl Value {
+    /// Reads a text as a number if it is one.
+    pub fn read(text: &str) -> Value {
+        if let Some(number) = integer(text) {
+            return Value::Integer(number);
+        }
+        match real(text) {
+            Some(number) => Value::Real(number),
+            None => Value::Text(text.to_owned()),
+        }
+    }
+
+    /// The value's text.
+    pub fn text(&self) -> String {
+        match self {
+            Value::Integer(number) => number.to_string(),
+            Value::Real(number) => real_text(*number),
+            Value::Text(text) => text.clone(),
+        }
+    }
+
+    /// The value as a condition.
+    pub fn truth(&self) -> Result<bool, String> {
+        match self {
+            Value::Integer(number) => Ok(*number != 0),
+            Value::Real(number) => Ok(*number != 0.0),
+            Value::Text(text) => {
+                truth(text).ok_or_else(|| format!("expected boolean value but got \"{text}\""))
+            }
+        }
+    }
+}
+
+/// The words of truth.
+pub(crate) fn truth(text: &str) -> Option<bool> {
+    match text.trim().to_ascii_lowercase().as_str() {
+        "true" | "yes" | "on" | "tru" | "tr" | "t" | "ye" | "y" => Some(true),
+        "false" | "no" | "off" | "fals" | "fal" | "fa" | "f" | "n" | "of" => Some(false),
+        _ => match Value::read(text) {
+            Value::Integer(number) => Some(number != 0),
+            Value::Real(number) => Some(number != 0.0),
+            Value::Text(_) => None,
+        },
+    }
+}
+
+/// An integer: decimal, or with `0x`, `0o`, `0b`, or octal with a leading zero as in Tcl 8.
+pub(crate) fn integer(text: &str) -> Option<i64> {
+    let text = text.trim_ascii();
+    let (negative, digits) = match text.as_bytes().first()? {
+        b'-' => (true, &text[1..]),
+        b'+' => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let lower = digits.to_ascii_lowercase();
+    let (base, digits) = if let Some(rest) = lower.strip_prefix("0x") {
+        (16, rest)
+    } else if let Some(rest) = lower.strip_prefix("0b") {
+        (2, rest)
+    } else if let Some(rest) = lower.strip_prefix("0o") {
+        (8, rest)
+    } else if lower.len() > 1 && lower.starts_with('0') {
+        (8, &lower[1..])
+    } else {
+        (10, lower.as_str())
+    };
+    if digits.is_empty() || !digits.chars().all(|c| c.is_digit(base)) {
+        return None;
+    }
+    let size = i128::from_str_radix(digits, base).ok()?;
+    i64::try_from(if negative { -size } else { size }).ok()
+}
+
+/// A real number.
+pub(crate) fn real(text: &str) -> Option<f64> {
+    let text = text.trim_ascii();
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let is_word = digits.eq_ignore_ascii_case("inf") || digits.eq_ignore_ascii_case("nan");
+    if !is_word && !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+        return None;
+    }
+    // Rust takes `infinity` and the like; what is left here is digits, a point and an exponent.
+    text.parse().ok()
+}
+
+/// A real number as Tcl writes it: the shortest text that means it, and never like an integer.
+pub(crate) fn real_text(number: f64) -> String {
+    if number.is_nan() {
+        return "NaN".to_owned();
+    }
+    if number.is_infinite() {
+        return if number > 0.0 { "Inf" } else { "-Inf" }.to_owned();
+    }
+    let size = number.abs();
+    if size != 0.0 && !(1e-4..1e17).contains(&size) {
+        let text = format!("{number:e}");
+        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let (sign, exponent) = match exponent.strip_prefix('-') {
+            Some(rest) => ('-', rest),
+            None => ('+', exponent),
+        };
+        return format!("{digits}e{sign}{exponent}");
+    }
+    let text = format!("{number}");
+    if text.contains('.') {
+        text
+    } else {
+        text + ".0"
+    }
+}

@@ -1,0 +1,202 @@
+//! `string`, `format`.
+//!
+//! In: words. Out: text. Must never: count bytes where Tcl counts characters.
+
+use super::format::format as formatted;
+use super::interp::{Interp, MAX_VALUE_BYTES, error, wrong_args};
+use super::lists::{index, range};
+use super::number::{integer, real, truth};
+use super::{Flow, Outcome, list, pattern};
+
+impl Interp {
+    /// The commands about texts.
+    pub(super) fn strings(&mut self, name: &str, args: &[String]) -> Option<Outcome> {
+        match (name, args) {
+            ("format", [text, values @ ..]) => Some(formatted(text, values).map_err(Flow::Error)),
+            ("format", []) => Some(wrong_args("format formatString ?arg ...?")),
+            ("string", [what, rest @ ..]) => Some(string(what, rest)),
+            ("string", []) => Some(wrong_args("string subcommand ?arg ...?")),
+            _ => None,
+        }
+    }
+}
+
+fn flag(truth: bool) -> Outcome {
+    Ok(i64::from(truth).to_string())
+}
+
+fn string(what: &str, args: &[String]) -> Outcome {
+    match (what, args) {
+        ("length", [text]) => Ok(text.chars().count().to_string()),
+        ("bytelength", [text]) => Ok(text.len().to_string()),
+        ("tolower", [text]) => Ok(text.to_lowercase()),
+        ("toupper", [text]) => Ok(text.to_uppercase()),
+        ("totitle", [text]) => Ok(title(text)),
+        ("reverse", [text]) => Ok(text.chars().rev().collect()),
+        ("cat", texts) => Ok(texts.concat()),
+        ("trim", [text]) => Ok(text.trim().to_owned()),
+        ("trimleft", [text]) => Ok(text.trim_start().to_owned()),
+        ("trimright", [text]) => Ok(text.trim_end().to_owned()),
+        ("trim", [text, set]) => Ok(text.trim_matches(|c| set.contains(c)).to_owned()),
+        ("trimleft", [text, set]) => Ok(text.trim_start_matches(|c| set.contains(c)).to_owned()),
+        ("trimright", [text, set]) => Ok(text.trim_end_matches(|c| set.contains(c)).to_owned()),
+        ("index", [text, at]) => {
+            let chars: Vec<char> = text.chars().collect();
+            let at = usize::try_from(index(at, chars.len())?).ok();
+            Ok(at
+                .and_then(|at| chars.get(at))
+                .map(char::to_string)
+                .unwrap_or_default())
+        }
+        ("range", [text, first, last]) => {
+            let chars: Vec<char> = text.chars().collect();
+            let found = range(first, last, chars.len())?;
+            Ok(found.map_or_else(String::new, |(first, last)| {
+                chars[first..=last].iter().collect()
+            }))
+        }
+        ("replace", [text, first, last, more @ ..]) => {
+            let chars: Vec<char> = text.chars().collect();
+            let Some((first, last)) = range(first, last, chars.len())? else {
+                return Ok(text.clone());
+            };
+            let mut changed: String = chars[..first].iter().collect();
+            changed.push_str(more.first().map_or("", String::as_str));
+            changed.extend(&chars[last + 1..]);
+            Ok(changed)
+        }
+        ("repeat", [text, count]) => repeat(text, count),
+        ("equal" | "compare", args) => compare(what, args),
+        ("match", [rest @ .., wanted, text]) => match rest {
+            [] => flag(pattern::fits(wanted, text)),
+            [option] if option == "-nocase" => {
+                flag(pattern::fits(&wanted.to_lowercase(), &text.to_lowercase()))
+            }
+            _ => wrong_args("string match ?-nocase? pattern string"),
+        },
+        ("first" | "last", [wanted, text]) => {
+            let found = if what == "first" {
+                text.find(wanted)
+            } else {
+                text.rfind(wanted)
+            };
+            let found = found.filter(|_| !wanted.is_empty());
+            let index = found.map(|at| text[..at].chars().count().to_string());
+            Ok(index.unwrap_or_else(|| "-1".to_owned()))
+        }
+        ("map", [rest @ .., mapping, text]) => map(rest, mapping, text),
+        ("is", [class, rest @ .., text]) => is(class, rest, text),
+        _ => error(format!(
+            "unknown or ambiguous subcommand \"{what}\" of string, or a wrong number of arguments for it"
+        )),
+    }
+}
+
+fn title(text: &str) -> String {
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) => first
+            .to_uppercase()
+            .chain(chars.as_str().to_lowercase().chars())
+            .collect(),
+        None => String::new(),
+    }
+}
+
+fn repeat(text: &str, count: &str) -> Outcome {
+    let Some(count) = integer(count) else {
+        return error(format!("expected integer but got \"{count}\""));
+    };
+    let count = usize::try_from(count.max(0)).unwrap_or(usize::MAX);
+    if text.len().saturating_mul(count) > MAX_VALUE_BYTES {
+        return error("value too long");
+    }
+    Ok(text.repeat(if text.is_empty() { 0 } else { count }))
+}
+
+fn compare(what: &str, args: &[String]) -> Outcome {
+    let [options @ .., a, b] = args else {
+        return wrong_args(&format!(
+            "string {what} ?-nocase? ?-length int? string1 string2"
+        ));
+    };
+    let folded = match options {
+        [] => false,
+        [option] if option == "-nocase" => true,
+        _ => return error(format!("string {what}: only -nocase is offered")),
+    };
+    let order = if folded {
+        a.to_lowercase().cmp(&b.to_lowercase())
+    } else {
+        a.cmp(b)
+    };
+    if what == "equal" {
+        flag(order.is_eq())
+    } else {
+        Ok((order as i8).to_string())
+    }
+}
+
+fn map(options: &[String], mapping: &str, text: &str) -> Outcome {
+    let folded = options.first().is_some_and(|option| option == "-nocase");
+    let pairs = list::split(mapping).map_err(Flow::Error)?;
+    if pairs.len() % 2 == 1 {
+        return error("char map list unbalanced");
+    }
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let found = pairs.chunks(2).find(|pair| {
+            let key = &pair[0];
+            let head = rest.get(..key.len());
+            !key.is_empty()
+                && head
+                    .is_some_and(|head| head == key || (folded && head.eq_ignore_ascii_case(key)))
+        });
+        match found {
+            Some(pair) => {
+                out.push_str(&pair[1]);
+                rest = &rest[pair[0].len()..];
+            }
+            None => {
+                out.push(c);
+                rest = &rest[c.len_utf8()..];
+            }
+        }
+        if out.len() > MAX_VALUE_BYTES {
+            return error("value too long");
+        }
+    }
+    Ok(out)
+}
+
+fn is(class: &str, options: &[String], text: &str) -> Outcome {
+    let strict = match options {
+        [] => false,
+        [option] if option == "-strict" => true,
+        _ => return error("string is: only -strict is offered"),
+    };
+    if text.is_empty() {
+        return flag(!strict);
+    }
+    let every = |test: fn(char) -> bool| text.chars().all(test);
+    flag(match class {
+        "integer" => integer(text).is_some_and(|n| n.unsigned_abs() <= u64::from(u32::MAX)),
+        "wideinteger" | "entier" => integer(text).is_some(),
+        "double" => integer(text).is_some() || real(text).is_some(),
+        "boolean" => truth(text).is_some(),
+        "true" => truth(text) == Some(true),
+        "false" => truth(text) == Some(false),
+        "alpha" => every(char::is_alphabetic),
+        "alnum" => every(char::is_alphanumeric),
+        "digit" => every(char::is_numeric),
+        "space" => every(char::is_whitespace),
+        "upper" => every(char::is_uppercase),
+        "lower" => every(char::is_lowercase),
+        "punct" => every(|c| c.is_ascii_punctuation()),
+        "ascii" => text.is_ascii(),
+        "xdigit" => every(|c| c.is_ascii_hexdigit()),
+        "list" => list::split(text).is_ok(),
+        other => return error(format!("bad class \"{other}\"")),
+    })
+}
