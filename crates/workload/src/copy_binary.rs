@@ -89,3 +89,53 @@ pub fn time(out: &mut Vec<u8>, micros: i64) {
 pub fn null(out: &mut Vec<u8>) {
     out.extend_from_slice(&(-1_i32).to_be_bytes());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+        let mut out = Vec::new();
+        write(&mut out);
+        out
+    }
+
+    /// Count of digits, weight, sign, scale, then the digits: as `numeric_send` writes them.
+    #[test]
+    fn numbers_are_in_digits_of_ten_thousand() {
+        for (value, fields) in [
+            (0, &[0, 0, 0, 2][..]),
+            (-10 * 100, &[1, 0, 0x4000, 2, 10]),
+            (300_000 * 100, &[1, 1, 0, 2, 30]),
+            (123_456_789, &[3, 1, 0, 2, 123, 4567, 8900]),
+            (50_000 * 100, &[1, 1, 0, 2, 5]),
+            (999_999, &[2, 0, 0, 2, 9999, 9900]),
+            (1, &[1, 0xFFFF, 0, 2, 100]),
+        ] {
+            let bytes = written(|out| number::<2>(out, value));
+            let expected: Vec<u8> = fields
+                .iter()
+                .flat_map(|field: &u16| field.to_be_bytes())
+                .collect();
+            assert_eq!(bytes[..4], (expected.len() as u32).to_be_bytes(), "{value}");
+            assert_eq!(bytes[4..], expected, "{value}");
+        }
+        let bytes = written(|out| number::<4>(out, 1_234));
+        assert_eq!(bytes[4..], [0, 1, 0xFF, 0xFF, 0, 0, 0, 4, 0x04, 0xD2]);
+    }
+
+    #[test]
+    fn fields_carry_their_lengths() {
+        assert_eq!(written(|out| int(out, 258)), [0, 0, 0, 4, 0, 0, 1, 2]);
+        assert_eq!(written(|out| small(out, 258)), [0, 0, 0, 2, 1, 2]);
+        assert_eq!(written(null), [255; 4]);
+        assert_eq!(written(|out| row(out, 3)), [0, 3]);
+        let bytes = written(|out| text(out, |out| out.extend_from_slice(b"OE")));
+        assert_eq!(bytes, [0, 0, 0, 2, b'O', b'E']);
+        assert_eq!(
+            written(|out| time(out, 1)),
+            [0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 1]
+        );
+        assert_eq!(written(header).len(), 19);
+    }
+}

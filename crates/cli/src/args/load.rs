@@ -10,10 +10,12 @@ use clap::Args;
 #[command(after_help = "\
 Tables of this workload that are there already are replaced. With one job that is one transaction: a
 load that fails or is broken off (Ctrl-C) leaves them as they were. With more jobs it says what it
-leaves behind; start it again, or drop the rest with `prony clean`.
+leaves behind; start it again, or drop the rest with `prony clean`. A broken load of tpcc goes on
+with the warehouses that are missing.
 
 Examples:
   prony load tpcb --url postgres://bench@db1/bench --scale 100
+  prony load tpcc --scale 100 --jobs 4         a hundred warehouses
   prony load tpcb --scale 1000 --jobs 8        server from the environment, eight connections")]
 pub struct LoadArgs {
     /// Name of the workload; `prony workloads` lists them
@@ -23,7 +25,8 @@ pub struct LoadArgs {
     #[command(flatten)]
     pub server: ServerArgs,
 
-    /// Scale factor: for tpcb the number of branches, each with 100,000 accounts [default: 1]
+    /// Scale factor: for tpcb the number of branches, each with 100,000 accounts; for tpcc the number
+    /// of warehouses, each about 110 MB [default: 1]
     #[arg(long, short = 's', value_name = "N", help_heading = "Data")]
     pub scale: Option<u64>,
 

@@ -84,18 +84,19 @@ fn look(control: &mut Control, seen: Seen) -> Result<CheckReport, Error> {
     };
     report.findings.extend(findings::tables(&found, "tpcc"));
     if found.iter().filter(|found| found.ours).count() == Table::ALL.len() {
-        let counts = counts(control)?;
+        let counts = counts(control, record.as_ref())?;
         for (found, count) in found.iter_mut().zip(&counts) {
             found.facts.rows = count.rows;
         }
-        report.scale = counts
+        let warehouses = counts
             .iter()
             .find(|count| count.table == Table::Warehouse)
             .and_then(|count| u32::try_from(count.rows).ok())
-            .filter(|scale| *scale > 0);
-        let rows = rows(&counts, report.scale, record.as_ref());
+            .filter(|warehouses| *warehouses > 0);
+        let rows = rows(&counts, warehouses, record.as_ref());
         report.findings.extend(rows);
         if record.is_none() {
+            report.scale = warehouses;
             let keys = found.iter().filter_map(findings::key);
             report.findings.extend(keys);
             report.findings.extend(second_indexes(&indexes));
@@ -126,10 +127,14 @@ struct Count {
 }
 
 /// Counts all tables, in the order of [`Table::ALL`].
-fn counts(control: &mut Control) -> Result<Vec<Count>, Error> {
+fn counts(control: &mut Control, record: Option<&Record>) -> Result<Vec<Count>, Error> {
+    // Of a load that goes on, the last warehouse may be there before the first.
+    let warehouses = match record {
+        Some(record) => record.scale.to_string(),
+        None => "(select count(*) from warehouse)".to_owned(),
+    };
     let mut counts = Vec::new();
     for table in Table::ALL {
-        let warehouses = "(select count(*) from warehouse)";
         let within = match table {
             Table::Item => "i_id between 1 and 100000".to_owned(),
             Table::Warehouse => format!("w_id between 1 and {warehouses}"),

@@ -288,3 +288,184 @@ impl Permutation {
         left << self.half | right
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    /// Chi-square of counts against expected counts, less its mean, in standard deviations.
+    fn deviation(counts: &[u32], expected: impl Fn(usize) -> f64) -> f64 {
+        let mut chi_square = 0.0;
+        let mut cells = -1.0;
+        for (place, count) in counts.iter().enumerate() {
+            let expected = expected(place);
+            if expected == 0.0 {
+                assert_eq!(*count, 0, "at {place}");
+                continue;
+            }
+            chi_square += (f64::from(*count) - expected).powi(2) / expected;
+            cells += 1.0;
+        }
+        (chi_square - cells) / (2.0_f64 * cells).sqrt()
+    }
+
+    #[test]
+    fn letters_and_digits_are_even_in_every_place_and_row() {
+        let (mut letters, mut digits) = ([0_u32; 128 * 8], [0_u32; 10]);
+        let mut out = Vec::new();
+        for row in 0..100_000 {
+            let mut stream = Stream::new(7, Table::Stock, row);
+            out.clear();
+            stream.letters(&mut out, 8, 8);
+            for (place, letter) in out.iter().enumerate() {
+                letters[place * 128 + usize::from(*letter)] += 1;
+            }
+            out.clear();
+            stream.digits(&mut out, 16);
+            assert_eq!(out.len(), 16);
+            out.iter()
+                .for_each(|digit| digits[usize::from(digit - b'0')] += 1);
+        }
+        let known = |place: usize| ALPHABET.contains(&((place % 128) as u8));
+        let off = deviation(
+            &letters,
+            |place| if known(place) { 100_000.0 / 62.0 } else { 0.0 },
+        );
+        assert!(off.abs() < 5.0, "letters are {off} deviations off");
+        let off = deviation(&digits, |_| 160_000.0);
+        assert!(off.abs() < 5.0, "digits are {off} deviations off");
+    }
+
+    #[test]
+    fn lengths_and_numbers_reach_both_ends_evenly() {
+        let (mut lengths, mut numbers) = ([0_u32; 25], [0_u32; 11]);
+        for row in 0..100_000 {
+            let mut stream = Stream::new(1, Table::Item, row);
+            let mut out = Vec::new();
+            stream.data(&mut out, false);
+            lengths[out.len() - 26] += 1;
+            numbers[stream.uniform(5, 15) as usize - 5] += 1;
+        }
+        for (counts, even) in [(&lengths[..], 4_000.0), (&numbers[..], 100_000.0 / 11.0)] {
+            let off = deviation(counts, |_| even);
+            assert!(off.abs() < 5.0, "{off} deviations off: {counts:?}");
+        }
+    }
+
+    #[test]
+    fn a_row_depends_on_seed_table_and_number_and_on_each_of_them() {
+        let first = |seed, table, row| Stream::new(seed, table, row).bits();
+        let mut seen = HashSet::new();
+        for seed in 0..10 {
+            for table in Table::ALL {
+                for row in 0..1000 {
+                    assert!(seen.insert(first(seed, table, row)));
+                    assert_eq!(first(seed, table, row), first(seed, table, row));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn original_stands_anywhere_in_the_data_but_not_beyond() {
+        let mut places = HashSet::new();
+        for row in 0..20_000 {
+            let mut out = b"before".to_vec();
+            Stream::new(1, Table::Item, row).data(&mut out, true);
+            let text = std::str::from_utf8(&out).expect("letters");
+            let place = text.find("ORIGINAL").expect("holds it") - 6;
+            assert!((26..=50).contains(&(out.len() - 6)) && out.starts_with(b"before"));
+            places.insert(place);
+        }
+        assert_eq!(places, (0..=42).collect());
+    }
+
+    #[test]
+    fn zips_end_in_11111() {
+        let mut out = Vec::new();
+        Stream::new(3, Table::Warehouse, 1).zip(&mut out);
+        assert!(out.len() == 9 && out.ends_with(b"11111"), "{out:?}");
+        assert!(out.iter().all(u8::is_ascii_digit));
+    }
+
+    /// Against the exact frequencies: all pairs of draws counted.
+    #[test]
+    fn non_uniform_numbers_have_the_frequencies_of_the_formula() {
+        let nurand = NuRand::LOAD_LAST;
+        let mut exact = [0_u32; 1000];
+        for one in 0..=255_u32 {
+            for other in 0..=999_u32 {
+                exact[(((one | other) + 123) % 1000) as usize] += 1;
+            }
+        }
+        let mut stream = Stream::new(5, Table::Customer, 0);
+        let mut counts = [0_u32; 1000];
+        for _ in 0..1_000_000 {
+            let number = nurand.draw(|low, high| stream.uniform(low, high));
+            counts[number as usize] += 1;
+        }
+        let off = deviation(&counts, |place| f64::from(exact[place]) * 1e6 / 256e3);
+        assert!(off.abs() < 5.0, "{off} deviations off");
+        let customer = RunConstants::new(1).customer;
+        let drawn = (0..100_000).map(|_| customer.draw(|low, high| stream.uniform(low, high)));
+        let drawn: HashSet<u32> = drawn.collect();
+        assert!(drawn.iter().all(|number| (1..=3000).contains(number)));
+        assert!(drawn.len() > 1_500);
+    }
+
+    #[test]
+    fn the_constants_of_a_run_keep_their_distance_from_the_load() {
+        let mut seen = HashSet::new();
+        for seed in 0..2_000 {
+            let run = RunConstants::new(seed);
+            assert_eq!(run, RunConstants::new(seed));
+            let away = run.last.c.abs_diff(NuRand::LOAD_LAST.c);
+            assert!((65..=119).contains(&away) && away != 96 && away != 112);
+            assert!(run.last.c <= 255 && run.customer.c <= 1023 && run.item.c <= 8191);
+            seen.insert(run.last.c);
+        }
+        assert_eq!(seen.len(), 2 * 53, "all that are allowed, on both sides");
+    }
+
+    #[test]
+    fn last_names_are_those_of_the_specification() {
+        let names = LastNames::new();
+        for (number, name) in [
+            (0, "BARBARBAR"),
+            (371, "PRICALLYOUGHT"),
+            (777, "CALLYCALLYCALLY"),
+            (999, "EINGEINGEING"),
+        ] {
+            assert_eq!(names.get(number), name);
+        }
+        let distinct: HashSet<&str> = (0..1000).map(|number| names.get(number)).collect();
+        assert_eq!(distinct.len(), 1000);
+        assert!(distinct.iter().all(|name| name.len() <= 16));
+    }
+
+    #[test]
+    fn permutations_reach_every_place_once_and_differ() {
+        for n in [1, 2, 10, 900, 3_000, 100_000] {
+            let permutation = Permutation::new(1, Table::Orders, 5, n);
+            let reached: HashSet<u32> = (0..n).map(|place| permutation.at(place)).collect();
+            assert_eq!(reached.len() as u32, n);
+            assert!(reached.iter().all(|place| *place < n));
+        }
+        // The mean number of places that stay is 1, whatever the size.
+        let stay = |number| {
+            let one = Permutation::new(1, Table::Orders, number, 3_000);
+            (0..3_000).filter(|place| one.at(*place) == *place).count()
+        };
+        let staying: usize = (0..500).map(stay).sum();
+        assert!((380..=620).contains(&staying), "{staying} in 500");
+        // A place goes anywhere, as the number of the permutation goes on.
+        let mut tenths = [0_u32; 10];
+        for number in 0..10_000 {
+            let to = Permutation::new(1, Table::Orders, number, 3_000).at(17);
+            tenths[to as usize / 300] += 1;
+        }
+        let off = deviation(&tenths, |_| 1_000.0);
+        assert!(off.abs() < 5.0, "{off} deviations off: {tenths:?}");
+    }
+}

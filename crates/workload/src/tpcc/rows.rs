@@ -316,3 +316,6 @@ pub fn order_lines(seed: u64, warehouses: Range<u32>) -> u64 {
         .map(|order| u64::from(lines(&mut Stream::new(seed, Table::Orders, order))))
         .sum()
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,268 @@
+//! The population's rules, held against rows as the server reads them.
+
+use super::*;
+use std::collections::HashSet;
+
+fn content() -> Content {
+    Content {
+        seed: 42,
+        moment_micros: 1_000_000,
+        names: LastNames::new(),
+    }
+}
+
+fn all(table: Table, warehouses: Range<u32>) -> (Vec<u8>, u64) {
+    let (content, mut out) = (content(), Vec::new());
+    let mut rows = Rows::new(&content, table, warehouses);
+    let count = rows.fill(&mut out, usize::MAX);
+    assert!(rows.is_done());
+    (out, count)
+}
+
+/// The fields of a row, without their lengths; `None` is NULL.
+type Row = Vec<Option<Vec<u8>>>;
+
+/// Rows as the server reads them.
+fn decode(table: Table, warehouses: Range<u32>) -> Vec<Row> {
+    let (bytes, count) = all(table, warehouses);
+    let mut left = &bytes[..];
+    let mut take = |count: usize| {
+        let (taken, rest) = left.split_at(count);
+        left = rest;
+        taken.to_vec()
+    };
+    let mut rows = Vec::new();
+    for _ in 0..count {
+        assert_eq!(number(&take(2)), table.columns().len() as i64);
+        let fields = table.columns().iter().map(|_| {
+            let length = number(&take(4));
+            (length >= 0).then(|| take(length as usize))
+        });
+        rows.push(fields.collect());
+    }
+    assert!(left.is_empty());
+    rows
+}
+
+fn number(bytes: &[u8]) -> i64 {
+    match *bytes {
+        [a, b] => i64::from(i16::from_be_bytes([a, b])),
+        [a, b, c, d] => i64::from(i32::from_be_bytes([a, b, c, d])),
+        _ => panic!("{bytes:?} is not a number"),
+    }
+}
+
+/// A numeric in units of 1/10,000.
+fn decimal(bytes: &[u8]) -> i64 {
+    let words: Vec<i64> = bytes.chunks(2).map(number).collect();
+    let weight = words[1] as i32;
+    let digits = words[4..].iter().enumerate();
+    let value: i64 = digits
+        .map(|(place, digit)| digit * 10_000_i64.pow((weight - place as i32 + 1) as u32))
+        .sum();
+    if words[2] == 0 { value } else { -value }
+}
+
+struct Field<'a>(&'a Row, Table);
+
+impl Field<'_> {
+    fn raw(&self, name: &str) -> Option<&[u8]> {
+        let place = self
+            .1
+            .columns()
+            .iter()
+            .position(|(known, _)| *known == name);
+        self.0[place.expect("a column")].as_deref()
+    }
+    fn int(&self, name: &str) -> i64 {
+        number(self.raw(name).expect("not null"))
+    }
+    fn decimal(&self, name: &str) -> i64 {
+        decimal(self.raw(name).expect("not null"))
+    }
+    fn text(&self, name: &str) -> &str {
+        std::str::from_utf8(self.raw(name).expect("not null")).expect("text")
+    }
+}
+
+fn each(table: Table, warehouses: Range<u32>, mut look: impl FnMut(usize, &Field<'_>)) -> usize {
+    let rows = decode(table, warehouses);
+    for (place, row) in rows.iter().enumerate() {
+        look(place, &Field(row, table));
+    }
+    rows.len()
+}
+
+#[test]
+fn a_tenth_of_items_and_stock_is_original() {
+    for (table, column, id) in [
+        (Table::Item, "i_data", "i_id"),
+        (Table::Stock, "s_data", "s_i_id"),
+    ] {
+        let mut original = Vec::new();
+        let rows = each(table, 2..3, |place, row| {
+            assert_eq!(row.int(id), place as i64 + 1);
+            let data = row.text(column);
+            assert!((26..=50).contains(&data.len()));
+            if data.contains("ORIGINAL") {
+                original.push(place);
+            }
+        });
+        assert_eq!((rows, original.len()), (100_000, 10_000));
+        // Spread over the table, not its first tenth.
+        let early = original.iter().filter(|place| **place < 10_000).count();
+        assert!((850..1150).contains(&early), "{early} in the first tenth");
+    }
+}
+
+#[test]
+fn items_and_stock_keep_their_ranges() {
+    let (mut low, mut high) = (i64::MAX, 0);
+    each(Table::Item, 1..2, |_, row| {
+        assert!((1..=10_000).contains(&row.int("i_im_id")));
+        assert!((14..=24).contains(&row.text("i_name").len()));
+        let price = row.decimal("i_price");
+        (low, high) = (low.min(price), high.max(price));
+    });
+    assert!(low >= 10_000 && high <= 1_000_000, "1.00 to 100.00");
+    assert!(low < 20_000 && high > 990_000);
+    let mut quantities = HashSet::new();
+    each(Table::Stock, 2..3, |_, row| {
+        assert_eq!(row.int("s_w_id"), 2);
+        quantities.insert(row.int("s_quantity"));
+        for name in ["s_ytd", "s_order_cnt", "s_remote_cnt"] {
+            assert_eq!(row.int(name), 0);
+        }
+        assert_eq!(row.text("s_dist_01").len(), 24);
+        assert_ne!(row.text("s_dist_01"), row.text("s_dist_10"));
+    });
+    assert_eq!(quantities, (10..=100).collect());
+}
+
+#[test]
+fn warehouses_and_districts_begin_balanced() {
+    let rows = each(Table::Warehouse, 1..201, |place, row| {
+        assert_eq!(row.int("w_id"), place as i64 + 1);
+        assert_eq!(row.decimal("w_ytd"), 300_000 * 10_000);
+        assert!((0..=2_000).contains(&row.decimal("w_tax")));
+        assert!((6..=10).contains(&row.text("w_name").len()));
+    });
+    assert_eq!(rows, 200);
+    let rows = each(Table::District, 3..5, |place, row| {
+        assert_eq!(row.int("d_w_id"), place as i64 / 10 + 3);
+        assert_eq!(row.int("d_id"), place as i64 % 10 + 1);
+        assert_eq!(row.decimal("d_ytd"), 30_000 * 10_000);
+        assert_eq!(row.int("d_next_o_id"), 3_001);
+        assert!(row.text("d_zip").ends_with("11111"));
+    });
+    assert_eq!(rows, 20);
+}
+
+#[test]
+fn customers_are_those_of_the_specification() {
+    let names = LastNames::new();
+    let (mut bad, mut discounts, mut lengths) = (0, 0, HashSet::new());
+    let rows = each(Table::Customer, 2..3, |place, row| {
+        let id = row.int("c_id");
+        assert_eq!(id, place as i64 % 3_000 + 1);
+        assert_eq!(
+            (row.int("c_w_id"), row.int("c_d_id")),
+            (2, place as i64 / 3_000 + 1)
+        );
+        if id <= 1_000 {
+            assert_eq!(row.text("c_last"), names.get(id as u32 - 1));
+        }
+        assert_eq!(row.text("c_middle"), "OE");
+        assert_eq!(row.text("c_phone").len(), 16);
+        assert_eq!(row.text("c_state").len(), 2);
+        bad += usize::from(row.text("c_credit") == "BC");
+        assert!(["BC", "GC"].contains(&row.text("c_credit")));
+        assert_eq!(row.decimal("c_credit_lim"), 50_000 * 10_000);
+        assert!((0..=5_000).contains(&row.decimal("c_discount")));
+        discounts += row.decimal("c_discount");
+        assert_eq!(row.decimal("c_balance"), -10 * 10_000);
+        assert_eq!(row.decimal("c_ytd_payment"), 10 * 10_000);
+        assert_eq!(
+            (row.int("c_payment_cnt"), row.int("c_delivery_cnt")),
+            (1, 0)
+        );
+        lengths.insert(row.text("c_data").len());
+        assert!((8..=16).contains(&row.text("c_first").len()));
+    });
+    assert_eq!((rows, bad), (30_000, 3_000));
+    assert!((2_450..2_550).contains(&(discounts / 30_000)));
+    assert_eq!(lengths, (300..=500).collect());
+    let rows = each(Table::History, 2..3, |place, row| {
+        assert_eq!(row.int("h_c_id"), place as i64 % 3_000 + 1);
+        assert_eq!((row.int("h_w_id"), row.int("h_c_w_id")), (2, 2));
+        assert_eq!(row.int("h_d_id"), row.int("h_c_d_id"));
+        assert_eq!(row.decimal("h_amount"), 10 * 10_000);
+    });
+    assert_eq!(rows, 30_000);
+}
+
+#[test]
+fn orders_are_dealt_to_customers_and_the_last_900_are_open() {
+    let mut counts = Vec::new();
+    let mut customers = [const { Vec::new() }; 10];
+    each(Table::Orders, 3..4, |place, row| {
+        let id = row.int("o_id");
+        assert_eq!(id, place as i64 % 3_000 + 1);
+        assert_eq!((row.int("o_w_id"), row.int("o_all_local")), (3, 1));
+        customers[place / 3_000].push(row.int("o_c_id"));
+        match row.raw("o_carrier_id") {
+            None => assert!(id > 2_100),
+            Some(carrier) => assert!(id <= 2_100 && (1..=10).contains(&number(carrier))),
+        }
+        counts.push(row.int("o_ol_cnt"));
+    });
+    for dealt in &customers {
+        let distinct: HashSet<&i64> = dealt.iter().collect();
+        assert_eq!(distinct.len(), 3_000);
+    }
+    assert_ne!(customers[0], customers[1]);
+    assert_eq!(counts.iter().collect::<HashSet<_>>().len(), 11);
+    assert!(counts.iter().all(|count| (5..=15).contains(count)));
+    let total: i64 = counts.iter().sum();
+    assert_eq!(order_lines(42, 3..4), total as u64);
+    assert!((298_000..302_000).contains(&total), "{total} lines");
+    let rows = each(Table::NewOrder, 3..4, |place, row| {
+        assert_eq!(row.int("no_o_id"), place as i64 % 900 + 2_101);
+        assert_eq!(row.int("no_d_id"), place as i64 / 900 + 1);
+    });
+    assert_eq!(rows, 9_000);
+    let mut lines = vec![0; 30_000];
+    each(Table::OrderLine, 3..4, |_, row| {
+        let (district, order) = (row.int("ol_d_id"), row.int("ol_o_id"));
+        let place = ((district - 1) * 3_000 + order - 1) as usize;
+        lines[place] += 1;
+        assert_eq!(row.int("ol_number"), lines[place]);
+        assert_eq!((row.int("ol_w_id"), row.int("ol_supply_w_id")), (3, 3));
+        assert!((1..=100_000).contains(&row.int("ol_i_id")));
+        assert_eq!(row.int("ol_quantity"), 5);
+        let amount = row.decimal("ol_amount");
+        assert_eq!(row.raw("ol_delivery_d").is_some(), order <= 2_100);
+        if order <= 2_100 {
+            assert_eq!(amount, 0);
+        } else {
+            assert!((100..=99_999_900).contains(&amount), "0.01 to 9999.99");
+        }
+    });
+    assert_eq!(lines, counts);
+}
+
+#[test]
+fn any_split_gives_the_same_bytes() {
+    for table in Table::ALL.into_iter().filter(|table| *table != Table::Item) {
+        let parts = [all(table, 1..2).0, all(table, 2..3).0].concat();
+        assert!(parts == all(table, 1..3).0, "{}", table.name());
+    }
+    let (whole, content) = (all(Table::OrderLine, 2..3).0, content());
+    let mut rows = Rows::new(&content, Table::OrderLine, 2..3);
+    let (mut joined, mut buffer) = (Vec::new(), Vec::new());
+    while !rows.is_done() {
+        rows.fill(&mut buffer, 1_000);
+        joined.append(&mut buffer);
+    }
+    assert!(joined == whole);
+}
