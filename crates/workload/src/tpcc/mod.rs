@@ -92,6 +92,7 @@ impl Workload for OrderEntry {
 
     fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
         let cleaned = catalog::clean::<Table>(control)?;
+        procedures::remove(control)?;
         sql::run(control, "dropping the note of a load", &record::remove())?;
         Ok(cleaned)
     }

@@ -8,7 +8,7 @@ use crate::{Error, sql};
 use prony_server::Control;
 use prony_server::control::Error as ControlError;
 
-/// With what the names of all of them begin.
+/// With what the names of all of them begin; also in `OURS`.
 const PREFIX: &str = "prony_tpcc_";
 
 /// One function.
@@ -79,6 +79,27 @@ pub fn install(control: &mut Control, functions: &[Function]) -> Result<(), Erro
     run(control, "commit")
 }
 
+/// Drops all functions with Prony's prefix, whatever the profile; those of runs under way included.
+///
+/// # Errors
+/// The server refuses it.
+pub fn remove(control: &mut Control) -> Result<(), Error> {
+    let doing = "dropping the functions of tpcc";
+    let names = sql::rows(
+        control,
+        doing,
+        &format!("select p.oid::regprocedure {OURS}"),
+    )?;
+    for name in names.iter().filter_map(|row| row.text(0)) {
+        sql::run(control, doing, &format!("drop function {name}"))?;
+    }
+    Ok(())
+}
+
+/// All functions with the prefix in the schema that they are installed in.
+const OURS: &str = "from pg_proc p join pg_namespace n on n.oid = p.pronamespace \
+     where n.nspname = current_schema() and starts_with(p.proname::text, 'prony_tpcc_')";
+
 /// Those that are not there as they should be.
 fn missing<'a>(
     control: &mut Control,
@@ -87,11 +108,7 @@ fn missing<'a>(
     let found = sql::rows(
         control,
         DOING,
-        &format!(
-            "select p.proname, p.prosrc from pg_proc p join pg_namespace n \
-             on n.oid = p.pronamespace where n.nspname = current_schema() \
-             and starts_with(p.proname::text, '{PREFIX}')"
-        ),
+        &format!("select p.proname, p.prosrc {OURS}"),
     )?;
     let is_there = |function: &&Function| {
         let same = |row: &sql::Row| {
@@ -108,10 +125,7 @@ fn installed(control: &mut Control, name: &str) -> Result<Vec<String>, Error> {
     let rows = sql::rows(
         control,
         DOING,
-        &format!(
-            "select p.oid::regprocedure from pg_proc p join pg_namespace n \
-             on n.oid = p.pronamespace where n.nspname = current_schema() and p.proname = '{name}'"
-        ),
+        &format!("select p.oid::regprocedure {OURS} and p.proname = '{name}'"),
     )?;
     let names = rows.iter().filter_map(|row| row.text(0));
     Ok(names.map(str::to_owned).collect())

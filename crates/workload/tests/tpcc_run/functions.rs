@@ -50,6 +50,11 @@ fn functions_are_installed_where_they_are_needed() {
     assert_eq!(ran.failed, [0; 5], "{:?}", ran.codes);
     assert_eq!(number(&base, OURS), 10);
     assert_eq!(number(&base, "select delivery()"), 1);
+
+    let workload = prony_workload::find("tpcc").expect("listed");
+    workload.clean(&mut base.control()).expect("cleans");
+    assert_eq!(number(&base, OURS), 0);
+    assert_eq!(number(&base, "select delivery()"), 1);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use prony_workload::tpcc::profile::{PROFILES, Profile};
 use prony_workload::tpcc::random::RunConstants;
 use prony_workload::tpcc::way::Mode;
 
-const TRANSACTIONS: u64 = 600;
+const TRANSACTIONS: u64 = 400;
 
 /// All rows of all tables without the times at which they were made.
 const STATE: &[&str] = &[

@@ -17,6 +17,18 @@ pub const WAREHOUSES: u32 = 2;
 /// One database.
 pub struct Base {
     pub target: Target,
+    /// To be dropped in the end: the copies are large, and many.
+    copy: Option<String>,
+}
+
+impl Drop for Base {
+    fn drop(&mut self) {
+        if let Some(name) = &self.copy {
+            let mut control = Base::on("postgres").control();
+            // A test that failed has failed already.
+            let _ = control.execute(&format!("drop database {name} with (force)"));
+        }
+    }
 }
 
 impl Base {
@@ -25,6 +37,7 @@ impl Base {
         let target = prony_server::resolve(&embedded::shared().url_for(name), &env);
         Base {
             target: target.expect("a good URL"),
+            copy: None,
         }
     }
 
@@ -61,7 +74,9 @@ pub fn loaded(name: &str) -> Base {
         *is_loaded = true;
     }
     Base::on("postgres").execute(&format!("create database {name} template {NAME}"));
-    Base::on(name)
+    let mut base = Base::on(name);
+    base.copy = Some(name.to_owned());
+    base
 }
 
 /// A plan with these options.
