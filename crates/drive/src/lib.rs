@@ -20,4 +20,4 @@ pub mod worker;
 
 pub use connections::ConnectError;
 pub use happening::{Happening, Incident};
-pub use run::{Driven, Error, Job, Observer, Start, Tap, run, run_simulated, share};
+pub use run::{Driven, Error, Job, Observer, Start, Tap, clients_of, run, run_simulated};

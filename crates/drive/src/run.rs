@@ -18,6 +18,7 @@ use prony_plan::{DrivePlan, IoEngine, Pace, Stop};
 use prony_server::{Address, Target};
 use prony_session::Program;
 use std::io as std_io;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
@@ -286,13 +287,18 @@ fn run_with<S: sim::Script>(
     let (tell, hear) = channel();
     std::thread::scope(|scope| {
         let mut starters = Vec::new();
-        for share in shares(job.plan.clients, threads) {
+        for worker in 0..threads {
+            let share = Share {
+                worker: worker as usize,
+                workers: threads,
+                clients: clients_of(worker, job.plan.clients, threads),
+            };
             let (start, wait) = channel();
             starters.push(start);
             let (tell, halt, make) = (tell.clone(), &halt, &make);
             let body = move || {
                 let worker = share.worker;
-                let body = || match make(share.clients as usize)? {
+                let body = || match make(share.clients.len())? {
                     Engine::Ring(io) => work(*io, share, job, routes, halt, &tell, &wait),
                     Engine::Epoll(io) => work(*io, share, job, routes, halt, &tell, &wait),
                     Engine::Sim(io) => work(*io, share, job, routes, halt, &tell, &wait),
@@ -360,20 +366,8 @@ fn schedule(plan: &DrivePlan, now_ns: u64) -> Schedule {
     )
 }
 
-/// How many of the clients a thread gets: they are dealt in blocks, as evenly as they go.
-pub fn share(clients: u32, threads: u32, thread: u32) -> u32 {
-    clients / threads + u32::from(thread < clients % threads)
-}
-
-fn shares(clients: u32, threads: u32) -> impl Iterator<Item = Share> {
-    (0..threads).scan(0, move |first, worker| {
-        let clients = share(clients, threads, worker);
-        let share = Share {
-            worker: worker as usize,
-            first: *first,
-            clients,
-        };
-        *first += clients;
-        Some(share)
-    })
+/// The clients of a thread: they are dealt in blocks, as evenly as they go.
+pub fn clients_of(thread: u32, clients: u32, threads: u32) -> Range<u32> {
+    let first = |thread: u32| thread * (clients / threads) + thread.min(clients % threads);
+    first(thread)..first(thread + 1)
 }

@@ -15,6 +15,7 @@ use prony_plan::{Pace, Stop};
 use prony_session::{Conn, Desk, Rules, UserId};
 use prony_wire::{Exchange, QueryMode};
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -28,8 +29,8 @@ pub(crate) struct Go {
 /// One worker's share of the clients.
 pub(crate) struct Share {
     pub worker: usize,
-    pub first: u32,
-    pub clients: u32,
+    pub workers: u32,
+    pub clients: Range<u32>,
 }
 
 /// Hands a worker's reports over to the collecting thread.
@@ -67,7 +68,7 @@ pub(crate) fn work<I: Io>(
         prony_plan::QueryMode::Extended => QueryMode::Extended,
         prony_plan::QueryMode::Prepared => QueryMode::Prepared,
     };
-    let clients = share.first..share.first + share.clients;
+    let clients = share.clients.clone();
     let route_of = |client| usize::from(client < tcp_sample(job));
     let assignment = Assignment {
         program: job.program,
@@ -77,7 +78,7 @@ pub(crate) fn work<I: Io>(
                 client,
                 clients: job.plan.clients,
                 worker: share.worker as u32,
-                workers: job.plan.threads.min(job.plan.clients).max(1),
+                workers: share.workers,
                 seed: job.seed,
             })
             .collect(),
@@ -123,8 +124,8 @@ fn timing(go: &Go, share: &Share, job: &Job) -> Timing {
     let schedule = match job.plan.pace {
         Pace::Closed => None,
         Pace::Rate { rate_tps, arrival } => {
-            let part = f64::from(share.clients) / f64::from(job.plan.clients);
-            let phase = f64::from(share.first) / f64::from(job.plan.clients);
+            let part = share.clients.len() as f64 / f64::from(job.plan.clients);
+            let phase = f64::from(share.clients.start) / f64::from(job.plan.clients);
             let seed = job.seed ^ (share.worker as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let rate_tps = rate_tps * part;
             Some(pace::Schedule::new(

@@ -256,17 +256,19 @@ impl Conn {
             }
         });
         self.exchange.borrow_mut().request(batch);
-        self.pushed.set(0);
-        self.effect.set(effect);
-        self.batched.set(count > 1);
-        self.ask.set(Ask::Send);
+        self.ask_to_send(effect, count);
     }
 
     pub(crate) fn query(&self, sql: &str) {
         self.exchange.borrow_mut().query(sql);
+        self.ask_to_send(Effect::Writes, 1);
+    }
+
+    /// The exchange holds a request of so many executions with this effect.
+    fn ask_to_send(&self, effect: Effect, executions: u32) {
         self.pushed.set(0);
-        self.effect.set(Effect::Writes);
-        self.batched.set(false);
+        self.effect.set(effect);
+        self.batched.set(executions > 1);
         self.ask.set(Ask::Send);
     }
 
@@ -286,20 +288,17 @@ impl Conn {
 
     pub(crate) fn prepare(&self, statement: &Statement) {
         self.exchange.borrow_mut().prepare(statement);
-        self.pushed.set(0);
-        self.effect.set(Effect::Reads);
-        self.batched.set(false);
-        self.ask.set(Ask::Send);
+        self.ask_to_send(Effect::Reads, 0);
     }
 
     pub(crate) fn sync(&self) {
-        let count = self.pushed.take();
+        let count = self.pushed.get();
         self.exchange.borrow_mut().sync(count == 0);
-        if count == 0 {
-            self.effect.set(Effect::Reads);
-        }
-        self.batched.set(count > 1);
-        self.ask.set(Ask::Send);
+        let effect = match count {
+            0 => Effect::Reads,
+            _ => self.effect.get(),
+        };
+        self.ask_to_send(effect, count);
     }
 
     pub(crate) fn block(&self) -> Block {

@@ -296,18 +296,15 @@ impl Db {
         self.reply().await
     }
 
-    /// Prepares a statement in a round trip of its own, where the mode has prepared statements and
-    /// this one is not prepared on this connection. Without it, its first execution prepares it.
+    /// Prepares a statement that [`Db::is_prepared`] says is not, in a round trip of its own.
+    /// Without it, its first execution prepares it.
     ///
     /// # Errors
     /// [`DbError`], as the server said. The statement counts as prepared all the same.
     pub async fn prepare(&mut self, statement: &Statement) -> Result<(), DbError> {
         self.check()?;
-        if !self.conn.exchange().is_prepared(statement) {
-            self.conn.prepare(statement);
-            self.reply().await?;
-        }
-        Ok(())
+        self.conn.prepare(statement);
+        self.reply().await.map(drop)
     }
 
     /// Whether a statement needs no preparing on this connection.

@@ -143,6 +143,17 @@ pub struct ThreadRandom {
     pub sampling: Random,
 }
 
+/// What a run's seed gives, by client and by thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dealt {
+    /// For the values of each client.
+    pub clients: Vec<Random>,
+    /// The default seed of hashes, unless it is defined otherwise.
+    pub default_seed: Option<i64>,
+    /// Of each thread.
+    pub threads: Vec<ThreadRandom>,
+}
+
 impl RunSeeds {
     /// Starts from the run's seed.
     pub fn new(run_seed: u64) -> Self {
@@ -162,21 +173,15 @@ impl RunSeeds {
         self.base.next_u64() as i64
     }
 
-    /// The generators of all threads of a run, as they follow those of its clients.
-    pub fn threads(
-        run_seed: u64,
-        clients: u32,
-        takes_default: bool,
-        threads: u32,
-    ) -> Vec<ThreadRandom> {
+    /// All that a run's seed gives to its clients and threads; `takes_default` is false where the
+    /// default seed is defined otherwise.
+    pub fn deal(run_seed: u64, clients: u32, takes_default: bool, threads: u32) -> Dealt {
         let mut seeds = RunSeeds::new(run_seed);
-        for _ in 0..clients {
-            seeds.client();
+        Dealt {
+            clients: (0..clients).map(|_| seeds.client()).collect(),
+            default_seed: takes_default.then(|| seeds.default_seed()),
+            threads: (0..threads).map(|_| seeds.thread()).collect(),
         }
-        if takes_default {
-            seeds.default_seed();
-        }
-        (0..threads).map(|_| seeds.thread()).collect()
     }
 
     /// The generators of the next thread.

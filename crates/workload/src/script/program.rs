@@ -178,15 +178,14 @@ impl Shared {
     }
 
     fn starts(&self, id: UserId) -> Starts {
-        let mut seeds = RunSeeds::new(id.seed);
-        let clients: Vec<Random> = (0..id.clients).map(|_| seeds.client()).collect();
         let given = self.defines.iter().any(|(name, _)| name == "default_seed");
-        let default_seed = if given { 0 } else { seeds.default_seed() };
-        let workers = 0..id.workers;
+        let dealt = RunSeeds::deal(id.seed, id.clients, !given, id.workers);
+        let threads = dealt.threads.into_iter();
         Starts {
-            default_seed,
-            clients,
-            choices: workers.map(|_| Mutex::new(seeds.thread().choice)).collect(),
+            // A defined one replaces it.
+            default_seed: dealt.default_seed.unwrap_or_default(),
+            clients: dealt.clients,
+            choices: threads.map(|thread| Mutex::new(thread.choice)).collect(),
         }
     }
 }

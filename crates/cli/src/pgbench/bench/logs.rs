@@ -29,18 +29,15 @@ pub fn open(call: &Call, options: &RunOptions, takes_default: bool) -> Result<Lo
     if let Some(log) = &options.log {
         let threads = options.threads;
         let seed = options.random_seed;
-        let randoms = RunSeeds::threads(seed, options.clients, takes_default, threads);
-        let mut first = 0;
-        for (thread, random) in (0..threads).zip(randoms) {
+        let dealt = RunSeeds::deal(seed, options.clients, takes_default, threads);
+        for (thread, random) in (0..threads).zip(dealt.threads) {
             let path = log_path(&log.prefix, std::process::id(), thread);
             let file = File::create(&path).map_err(|error| {
                 let why = prony_report::text::system_error(&error);
                 call.voice
                     .fatal(&format!("could not open logfile \"{path}\": {why}"))
             })?;
-            let count = prony_drive::share(options.clients, threads, thread);
-            let clients = first..first + count;
-            first += count;
+            let clients = prony_drive::clients_of(thread, options.clients, threads);
             let sampling = random.sampling;
             let logger = Logger::new(file, &call.level, options, log, clients, sampling);
             loggers.push(Mutex::new(Some(logger)));

@@ -17,7 +17,7 @@ use crate::signals::Signals;
 use prony_dialect::pgbench::{
     Measured, RunOptions, ScriptSource, TableFacts, drive_plan, manner, report, run_report,
 };
-use prony_drive::{ConnectError, Driven, Error, Incident, Job};
+use prony_drive::{ConnectError, Driven, Error, Incident, Job, clients_of};
 use prony_server::Target;
 use prony_workload::script::{Names, Script, ScriptSet, Scripts};
 use speaker::Speaker;
@@ -131,12 +131,12 @@ pub fn run(
 
 /// The thread that drives a client.
 fn thread_of(options: &RunOptions, client: u32) -> u32 {
-    let mut end = 0;
-    let holds = |thread: &u32| {
-        end += prony_drive::share(options.clients, options.threads, *thread);
-        client < end
-    };
-    (0..options.threads).find(holds).unwrap_or_default()
+    let RunOptions {
+        clients, threads, ..
+    } = *options;
+    (0..threads)
+        .find(|thread| clients_of(*thread, clients, threads).contains(&client))
+        .unwrap_or_default()
 }
 
 /// Files and builtin scripts in the order in which they were given.
