@@ -5,12 +5,14 @@
 
 pub mod control;
 pub mod embedded;
+pub mod ended;
 pub mod error;
 pub mod observe;
 pub mod postgres;
 pub mod target;
 
 pub use control::{Control, CopyIn};
+pub use ended::{Ended, ended, ended_per_minute};
 pub use error::Error;
 pub use observe::{Facts, observe};
 pub use postgres::{Environment, redact, resolve, resolve_over};

@@ -18,6 +18,7 @@ pub struct RunsArgs {
 Examples:
   prony show last
   prony show 20261120-2333 --csv > seconds.csv
+  prony show last --rates
   prony show last --json | jq .measured.kinds[0].tps")]
 pub struct ShowArgs {
     /// Id of the run, the beginning of one, `last`, or a file with the document
@@ -43,4 +44,8 @@ pub struct Format {
     /// The percentiles of the measured window, as CSV
     #[arg(long)]
     pub percentiles: bool,
+
+    /// What the workload's field counts by names of its own, such as NOPM and TPM, as CSV
+    #[arg(long)]
+    pub rates: bool,
 }

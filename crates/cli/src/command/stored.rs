@@ -62,6 +62,8 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
             csv::series(out, &run)
         } else if format.percentiles {
             csv::percentiles(out, &run)
+        } else if format.rates {
+            csv::rates(out, &run)
         } else {
             let folder = store.folder().display().to_string();
             // A file that was named as such may be anywhere.

@@ -10,6 +10,7 @@ mod life;
 mod logins;
 mod manual;
 mod modes;
+mod orders;
 mod pgbench;
 mod script;
 mod secrecy;

@@ -1,0 +1,88 @@
+//! The workload tpcc as the program runs it: what leads its result, and what stands beside it.
+
+use crate::common::{Bench, last, number, ok, said};
+use prony_server::embedded::{Options, Server, find};
+use prony_store::{Rate, Run};
+
+/// A server of a test's own, on which nobody else ends transactions: it counts those of the whole
+/// cluster.
+fn server() -> Server {
+    let options = Options::default().set("autovacuum", "off");
+    let installation = find().expect("PostgreSQL's programs");
+    Server::start(&installation, &options).expect("it starts")
+}
+
+/// A database with one warehouse.
+fn loaded(server: &Server, name: &str) -> Bench {
+    let bench = Bench::on(server, name);
+    ok(&bench.prony("load tpcc --scale 1"));
+    bench
+}
+
+fn rate<'a>(run: &'a Run, name: &str) -> Option<&'a Rate> {
+    run.rates.iter().find(|rate| rate.name == name)
+}
+
+#[test]
+fn what_the_server_counts_stands_beside_new_orders() {
+    let server = server();
+    let bench = loaded(&server, "counted");
+    let words = "run tpcc --clients 2 --warmup 1s --duration 6s";
+    let run = bench.run(&format!("{words} --profile hammerdb --mode statements"));
+    let all = &run.measured.kinds[0];
+    let ended = (all.committed + all.rolled_back) as f64 / run.measured.seconds * 60.0;
+    let tpm = rate(&run, "TPM").expect("it can be read").value;
+    assert!((0.75..1.33).contains(&(tpm / ended)), "{tpm} and {ended}");
+    let nopm = rate(&run, "NOPM").expect("new orders");
+    assert_eq!(run.rates[0], *nopm, "it leads");
+    assert!(tpm > 1.8 * nopm.value, "{tpm} and {}", nopm.value);
+    assert!(nopm.note.as_deref().expect("far above").contains("unpaced"));
+
+    assert_eq!(last(&bench), run, "it is stored");
+    let shown = ok(&bench.local("show last"));
+    let at = |what: &str| {
+        shown
+            .find(what)
+            .unwrap_or_else(|| panic!("no {what} in {shown}"))
+    };
+    assert!(at(" NOPM ") < at(" TPM ") && at(" TPM ") < at("transactions/s committed"));
+    let table = ok(&bench.local("show last --rates"));
+    let names: Vec<_> = table
+        .lines()
+        .filter_map(|line| line.split(',').next())
+        .collect();
+    assert_eq!(names, ["name", "NOPM", "TPM", "TPS"]);
+    assert!(table.contains(&format!("\nTPM,{tpm},")), "{table}");
+}
+
+#[test]
+fn what_cannot_be_counted_is_left_out() {
+    let server = server();
+    let bench = loaded(&server, "uncounted");
+    let mut control = bench.control();
+    let wait = |run: &Run| {
+        assert!(rate(run, "NOPM").is_some());
+        assert_eq!(rate(run, "TPM"), None);
+    };
+    wait(&bench.run("run tpcc --clients 1 --duration 1s"));
+    wait(&bench.run("run tpcc --clients 1 --transactions 50"));
+    control
+        .execute("create role clerk login password 'clerk-only'")
+        .expect("a role");
+    control
+        .execute("grant all on all tables in schema public to clerk")
+        .expect("rights");
+    control
+        .execute("revoke select on pg_stat_database from public")
+        .expect("no rights");
+    let output = bench
+        .command("run tpcc --clients 1 --duration 4s --json")
+        .args(["--url", &bench.socket_url.replace("postgres@", "clerk@")])
+        .output()
+        .expect("it starts");
+    let run: Run = serde_json::from_str(&ok(&output)).expect("a document");
+    assert_eq!(run.server.user, "clerk", "{}", said(&output));
+    wait(&run);
+    assert!(!ok(&bench.local("show last")).contains("TPM"));
+    assert!(number(&mut control, "select count(*) from orders") > 30_000);
+}
