@@ -15,6 +15,7 @@ mod machine;
 mod rate;
 #[cfg(test)]
 mod sample;
+mod shares;
 mod stall;
 mod stamps;
 pub mod thresholds;
@@ -27,7 +28,7 @@ use prony_store::{Check, KindFigures, Run, Severity};
 type Checker = fn(&Run) -> Option<Check>;
 
 /// All checks. Among those of one severity this order stays.
-const CHECKS: [Checker; 20] = [
+const CHECKS: [Checker; 21] = [
     errors::nothing_committed,
     littles_law::check,
     errors::errors,
@@ -46,6 +47,7 @@ const CHECKS: [Checker; 20] = [
     stamps::clock_steps,
     machine::steal,
     workload::branch_contention,
+    shares::check,
     machine::one_host,
     stamps::no_split,
 ];

@@ -118,6 +118,7 @@ pub fn closed() -> Run {
         },
         warmup: None,
         rates: Vec::new(),
+        shares: Vec::new(),
         measured: Figures {
             seconds,
             kinds: vec![

@@ -47,6 +47,9 @@ pub struct Run {
     /// What the workload's field counts beside transactions a second, such as NOPM; leads the result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rates: Vec<Rate>,
+    /// What users did, where shares of it are meant: over the whole run, warm-up included.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<Share>,
     /// One entry a second, warm-up included.
     pub series: Vec<Second>,
     /// Reconnects, outages and the like, in order of time.
@@ -79,6 +82,7 @@ impl Default for Run {
             warmup: None,
             measured: Figures::default(),
             rates: Vec::new(),
+            shares: Vec::new(),
             series: Vec::new(),
             events: Vec::new(),
             client: Client::default(),
@@ -102,6 +106,24 @@ pub struct Rate {
     /// What is to be known about it; absent where there is nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+}
+
+/// How often users did a thing, and how often they were to do it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Share {
+    /// What they did, such as `rolled back`; of the mix, the kind of transaction.
+    pub name: String,
+    /// Of what it is a share, such as `new orders`.
+    pub of: String,
+    /// How often.
+    pub part: u64,
+    /// Of how many.
+    pub whole: u64,
+    /// The share that is meant, 0 to 1.
+    pub meant: f64,
+    /// The least that a specification allows, 0 to 1; absent where it sets none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least: Option<f64>,
 }
 
 /// How a run ended.

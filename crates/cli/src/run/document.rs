@@ -9,6 +9,7 @@ use crate::exit::Exit;
 use prony_drive::{Driven, Happening, Incident, Start};
 use prony_plan::{Choice, DrivePlan, Pace, Plan, Stop, to_json};
 use prony_server::{Address, Control, Facts};
+use prony_session::Share;
 use prony_store::{
     Drive, Event, Rate, Run, Server, State, Window, Workload as WorkloadRun, started_now,
 };
@@ -116,12 +117,14 @@ pub fn started(run: &mut Run, start: &Start) {
     run.window.connect_s = start.connect_s;
 }
 
-/// Adds what is known at the end; `counted` is what the server counted a minute.
+/// Adds what is known at the end; `counted` is what the server counted a minute, `shares` what the
+/// users did.
 pub fn end(
     run: &mut Run,
     drive: &DrivePlan,
     driven: &Driven,
     counted: Option<f64>,
+    shares: &[Share],
     signal: Option<(Exit, &str)>,
 ) {
     let collected = &driven.collected;
@@ -138,6 +141,7 @@ pub fn end(
         .map(|part| prony_store::figures(part, kinds));
     run.measured = prony_store::figures(measured, kinds);
     run.rates = rates(run, counted);
+    run.shares = shares.iter().map(share).collect();
     run.client = prony_store::client(measured);
     run.timing = prony_store::timing(&measured.stamps, split(run, drive, driven));
     let start_ns = driven.start.schedule.start_ns;
@@ -176,6 +180,17 @@ fn rates(run: &Run, server: Option<f64>) -> Vec<Rate> {
         })
     };
     workload.rates().iter().filter_map(rate).collect()
+}
+
+fn share(share: &Share) -> prony_store::Share {
+    prony_store::Share {
+        name: share.name.to_owned(),
+        of: share.of.to_owned(),
+        part: share.part,
+        whole: share.whole,
+        meant: share.meant,
+        least: share.least,
+    }
 }
 
 /// Where stamps were available, in words.

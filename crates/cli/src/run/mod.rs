@@ -94,7 +94,8 @@ pub fn carry_out(order: &Order) -> Result<Exit, Failure> {
     let (mut run, writer, counted) = watch.end(!whole);
     match driven {
         Ok(driven) => {
-            document::end(&mut run, &plan.drive, &driven, counted, signals.asked());
+            let (drive, shares) = (&plan.drive, loaded.program.shares());
+            document::end(&mut run, drive, &driven, counted, &shares, signals.asked());
             finish(order, &signals, &driven, run, writer)
         }
         Err(error) => {

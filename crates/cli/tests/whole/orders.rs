@@ -46,6 +46,7 @@ fn what_the_server_counts_stands_beside_new_orders() {
             .unwrap_or_else(|| panic!("no {what} in {shown}"))
     };
     assert!(at(" NOPM ") < at(" TPM ") && at(" TPM ") < at("transactions/s committed"));
+    shares_are_as_meant(&run, &shown);
     let table = ok(&bench.local("show last --rates"));
     let names: Vec<_> = table
         .lines()
@@ -85,4 +86,30 @@ fn what_cannot_be_counted_is_left_out() {
     wait(&run);
     assert!(!ok(&bench.local("show last")).contains("TPM"));
     assert!(number(&mut control, "select count(*) from orders") > 30_000);
+}
+
+/// Of the one run: 1 warehouse, so that nothing comes from another one.
+fn shares_are_as_meant(run: &Run, shown: &str) {
+    let of = |name: &str, of: &str| {
+        let found = run
+            .shares
+            .iter()
+            .find(|share| (&*share.name, &*share.of) == (name, of));
+        found.unwrap_or_else(|| panic!("no {name} of {of}: {:?}", run.shares))
+    };
+    let payments = of("payment", "transactions");
+    let all: u64 = run.shares[..5].iter().map(|share| share.part).sum();
+    assert_eq!(payments.whole, all, "the five kinds are all there is");
+    let measured = &run.measured.kinds[0];
+    assert!(
+        all >= measured.committed + measured.rolled_back,
+        "the warm-up is in it"
+    );
+    assert!((payments.part as f64 / all as f64 - 10.0 / 23.0).abs() < 0.1);
+    assert_eq!(of("by last name", "payments").meant, 0.6);
+    assert_eq!(of("of another warehouse", "payments").part, 0);
+    let off = run.checks.iter().find(|check| check.id == "shares");
+    assert_eq!(off, None);
+    assert!(shown.contains("Shares over the whole run"), "{shown}");
+    assert!(!shown.to_lowercase().contains("tpmc"), "not ours to claim");
 }

@@ -29,6 +29,39 @@ pub fn kinds(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     table.write(out, style, 2)
 }
 
+/// What users did against what was meant, where shares are.
+pub fn shares(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
+    if run.shares.is_empty() {
+        return Ok(());
+    }
+    heading(
+        out,
+        style,
+        "Shares over the whole run, and those that are meant",
+    )?;
+    let mut table = Table::new(&["share", "of<", "counted", "of all", "share", "meant"]);
+    for share in &run.shares {
+        let counted = (share.whole > 0).then(|| share.part as f64 / share.whole as f64);
+        let least = share.least.map_or(String::new(), |least| {
+            format!(" (at least {})", exactly(least))
+        });
+        table.row([
+            plain(&share.name),
+            plain(&share.of),
+            units::count(share.part),
+            units::count(share.whole),
+            counted.map_or("–".into(), exactly),
+            exactly(share.meant) + &least,
+        ]);
+    }
+    table.write(out, style, 2)
+}
+
+/// A share to a tenth of a per cent, so that 42.9 % is not 43 %.
+fn exactly(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
 /// Failed transactions by class and code; those of the warm-up in one line.
 pub fn errors(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     let early: u64 = run

@@ -51,6 +51,29 @@ fn the_rate_that_the_field_knows_by_name_leads() {
 }
 
 #[test]
+fn shares_stand_beside_those_that_are_meant() {
+    let mut run = sample_run::closed();
+    assert!(!text(&run, None).contains("Shares over"));
+    let share = |part, whole, least| prony_store::Share {
+        name: "payment".into(),
+        of: "transactions".into(),
+        part,
+        whole,
+        meant: 10.0 / 23.0,
+        least,
+    };
+    run.shares = vec![share(429, 1_000, Some(0.43)), share(0, 0, None)];
+    let words = text(&run, None);
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let words = words.join(" ").replace('\u{a0}', " ");
+    assert!(words.contains("payment transactions 429 1,000 42.9 % 43.5 % (at least 43.0 %)"));
+    assert!(
+        words.contains("payment transactions 0 0 – 43.5 %"),
+        "{words}"
+    );
+}
+
+#[test]
 fn no_line_is_wider_than_asked_and_none_holds_an_escape_code() {
     for run in [sample_run::closed(), sample_run::open_partial()] {
         let text = text(&run, None);

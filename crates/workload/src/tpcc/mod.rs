@@ -24,6 +24,7 @@ mod ready;
 mod record;
 pub mod rows;
 pub mod schema;
+mod shares;
 mod stock_level;
 mod texts;
 pub mod way;

@@ -15,6 +15,7 @@ use super::payment::{self, Payments};
 use super::procedures;
 use super::random::RunConstants;
 use super::ready::scale_for_run;
+use super::shares::shares;
 use super::stock_level::{self, StockLevels};
 use super::texts::Texts;
 use super::way::{Mode, Set};
@@ -22,7 +23,7 @@ use crate::random::Random;
 use crate::{Error, Loaded};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
-use prony_session::{Db, DbError, Ended, Outcome, Program, User, UserId};
+use prony_session::{Db, DbError, Ended, Outcome, Program, Share, User, UserId};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -128,6 +129,14 @@ impl Program for OrderEntryProgram {
 
     fn statements(&self) -> Vec<String> {
         self.statements.clone()
+    }
+
+    fn shares(&self) -> Vec<Share> {
+        shares(
+            &self.observed(),
+            self.asked().profile,
+            self.shared.warehouses,
+        )
     }
 
     fn user(&self, id: UserId, db: Db) -> User {
