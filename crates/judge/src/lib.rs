@@ -10,6 +10,7 @@
 mod client;
 mod errors;
 mod length;
+mod limits;
 mod littles_law;
 mod machine;
 mod rate;
@@ -28,7 +29,7 @@ use prony_store::{Check, KindFigures, Run, Severity};
 type Checker = fn(&Run) -> Option<Check>;
 
 /// All checks. Among those of one severity this order stays.
-const CHECKS: [Checker; 21] = [
+const CHECKS: [Checker; 22] = [
     errors::nothing_committed,
     littles_law::check,
     errors::errors,
@@ -48,6 +49,7 @@ const CHECKS: [Checker; 21] = [
     machine::steal,
     workload::branch_contention,
     shares::check,
+    limits::check,
     machine::one_host,
     stamps::no_split,
 ];

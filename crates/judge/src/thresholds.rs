@@ -30,6 +30,7 @@
 //! | `branch-contention` | caveat | tpcb with fewer branches than clients |
 //! | `shares` | caveat | a share is further from the one that is meant than chance explains |
 //! | | note | within chance, but below the least that the specification allows |
+//! | `response-limits` | caveat | a 90th percentile above the workload's limit for its kind |
 //! | `one-host` | note | unix socket, loopback, or a server of Prony's own |
 //! | `no-split` | note | no kernel stamps |
 

@@ -52,6 +52,18 @@ pub struct Share {
     pub least: Option<f64>,
 }
 
+/// Within what time most transactions of a kind are to end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limit {
+    /// The kind's name.
+    pub kind: &'static str,
+    /// 90 % of them are to end within so long, seconds.
+    pub p90_s: f64,
+    /// They are carried out in the background: their time is from queueing to completion, and no
+    /// user waits for it.
+    pub deferred: bool,
+}
+
 /// The program of one workload at one scale, shared by all workers.
 pub trait Program: Send + Sync {
     /// Names of its kinds of transaction; a sample's `kind` is an index into it.
@@ -70,6 +82,11 @@ pub trait Program: Send + Sync {
 
     /// What the users that have ended did, warm-up included, where shares of it are meant.
     fn shares(&self) -> Vec<Share> {
+        Vec::new()
+    }
+
+    /// Within what time most transactions of a kind are to end.
+    fn limits(&self) -> Vec<Limit> {
         Vec::new()
     }
 

@@ -3,6 +3,7 @@
 //! In: figures, plan and observations. Out: one JSON document with a schema version. Must never:
 //! hold a password; change a figure. All times are seconds or nanoseconds, as the names say.
 
+use crate::named::{Limit, Rate, Share};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -92,40 +93,6 @@ impl Default for Run {
     }
 }
 
-/// A rate under the name by which the workload's field knows it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Rate {
-    /// Its name, such as `NOPM`.
-    pub name: String,
-    /// What it counts: `new orders committed a minute`.
-    pub title: String,
-    /// The figure.
-    pub value: f64,
-    /// For each unit of scale.
-    pub per_scale: f64,
-    /// What is to be known about it; absent where there is nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
-}
-
-/// How often users did a thing, and how often they were to do it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Share {
-    /// What they did, such as `rolled back`; of the mix, the kind of transaction.
-    pub name: String,
-    /// Of what it is a share, such as `new orders`.
-    pub of: String,
-    /// How often.
-    pub part: u64,
-    /// Of how many.
-    pub whole: u64,
-    /// The share that is meant, 0 to 1.
-    pub meant: f64,
-    /// The least that a specification allows, 0 to 1; absent where it sets none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub least: Option<f64>,
-}
-
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -198,6 +165,9 @@ pub struct Workload {
     /// What decides what its figures mean, as `name value`: figures of other settings do not compare.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<String>,
+    /// Within what times most transactions of a kind are to end; empty where nobody says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<Limit>,
     /// Kinds of transaction.
     pub kinds: Vec<String>,
     /// The statements, as they stand before values are put in.

@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use prony_drive::{Driven, Happening, Incident, Start};
 use prony_plan::{Choice, DrivePlan, Pace, Plan, Stop, to_json};
 use prony_server::{Address, Control, Facts};
-use prony_session::Share;
+use prony_session::{Limit, Share};
 use prony_store::{
     Drive, Event, Rate, Run, Server, State, Window, Workload as WorkloadRun, started_now,
 };
@@ -77,6 +77,7 @@ pub fn begin(
                 .into_iter()
                 .map(|(name, value)| format!("{name} {value}"))
                 .collect(),
+            limits: loaded.program.limits().iter().map(limit).collect(),
             kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
             statements: match loaded.program.statements() {
                 own if own.is_empty() => workload.statements(),
@@ -180,6 +181,14 @@ fn rates(run: &Run, server: Option<f64>) -> Vec<Rate> {
         })
     };
     workload.rates().iter().filter_map(rate).collect()
+}
+
+fn limit(limit: &Limit) -> prony_store::Limit {
+    prony_store::Limit {
+        kind: limit.kind.to_owned(),
+        p90_s: limit.p90_s,
+        deferred: limit.deferred,
+    }
 }
 
 fn share(share: &Share) -> prony_store::Share {

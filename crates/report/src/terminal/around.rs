@@ -26,7 +26,37 @@ pub fn kinds(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
             units::count(kind.failed),
         ]);
     }
-    table.write(out, style, 2)
+    table.write(out, style, 2)?;
+    limits(out, style, run)
+}
+
+/// The times within which most of each kind are to end, where the workload has such.
+fn limits(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
+    let each = run.workload.limits.iter().map(|limit| {
+        let mut kinds = run.measured.kinds.iter();
+        let kind = kinds.find(|kind| kind.kind == limit.kind);
+        let p90 = kind.and_then(|kind| kind.response.p90_ns);
+        let what = if limit.deferred {
+            ", deferred, from queueing to completion"
+        } else {
+            ""
+        };
+        format!(
+            "{}{what}: {} (limit {})",
+            plain(&limit.kind),
+            p90.map_or("too few".into(), |ns| units::time(ns as f64)),
+            units::span(limit.p90_s),
+        )
+    });
+    let each: Vec<String> = each.collect();
+    if each.is_empty() {
+        return Ok(());
+    }
+    paragraph(
+        out,
+        style,
+        &format!("90th percentiles: {}", each.join("; ")),
+    )
 }
 
 /// What users did against what was meant, where shares are.

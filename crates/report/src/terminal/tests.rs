@@ -74,6 +74,23 @@ fn shares_stand_beside_those_that_are_meant() {
 }
 
 #[test]
+fn limits_stand_beside_what_was_reached() {
+    let mut run = sample_run::closed();
+    let kind = run.measured.kinds[1].kind.clone();
+    run.measured.kinds.push(run.measured.kinds[1].clone());
+    let limit = |kind: &str, deferred| prony_store::Limit {
+        kind: kind.into(),
+        p90_s: 80.0,
+        deferred,
+    };
+    run.workload.limits = vec![limit(&kind, true), limit("payment", false)];
+    let text = text(&run, None).replace('\u{a0}', " ").replace("\n  ", " ");
+    let told = format!("{kind}, deferred, from queueing to completion: 3.46 ms (limit 80 s)");
+    assert!(text.contains(&told), "{text}");
+    assert!(text.contains("payment: too few (limit 80 s)"), "{text}");
+}
+
+#[test]
 fn no_line_is_wider_than_asked_and_none_holds_an_escape_code() {
     for run in [sample_run::closed(), sample_run::open_partial()] {
         let text = text(&run, None);

@@ -54,6 +54,11 @@ impl Asked {
             ("profile", self.profile.name.to_owned()),
         ]
     }
+
+    /// Whether deliveries are deferred.
+    pub fn defers(&self) -> bool {
+        self.paced && self.profile.defers
+    }
 }
 
 /// Reads them all.

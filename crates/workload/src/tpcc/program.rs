@@ -11,6 +11,7 @@ use super::new_order::{self, NewOrders};
 use super::observed::{Ends, Kept, Observed};
 use super::options::{self, Asked};
 use super::order_status::{self, Statuses};
+use super::pacing::Terminal;
 use super::payment::{self, Payments};
 use super::procedures;
 use super::random::RunConstants;
@@ -23,9 +24,10 @@ use crate::random::Random;
 use crate::{Error, Loaded};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
-use prony_session::{Db, DbError, Ended, Outcome, Program, Share, User, UserId};
+use prony_session::{Db, DbError, Ended, Limit, Outcome, Program, Share, User, UserId};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// The program of a run.
 pub struct OrderEntryProgram {
@@ -124,7 +126,23 @@ impl Program for OrderEntryProgram {
     }
 
     fn settings(&self) -> Vec<(&'static str, String)> {
-        self.asked().named().to_vec()
+        let mut settings = self.asked().named().to_vec();
+        if self.asked().defers() {
+            settings.push(("delivery", "deferred".to_owned()));
+        }
+        settings
+    }
+
+    fn limits(&self) -> Vec<Limit> {
+        // Of users that do not think the specification says nothing.
+        let limits = self.asked().profile.p90_s.filter(|_| self.asked().paced);
+        let limit = |(kind, p90_s): (&Kind, u32)| Limit {
+            kind: Kind::NAMES[*kind as usize],
+            p90_s: f64::from(p90_s),
+            deferred: *kind == Kind::Delivery && self.asked().defers(),
+        };
+        let limits = limits.into_iter().flatten();
+        Kind::ALL.iter().zip(limits).map(limit).collect()
     }
 
     fn statements(&self) -> Vec<String> {
@@ -198,16 +216,17 @@ impl Shared {
         let mut deck = Deck::new(profile.deck);
         let mut texts = Box::<Texts>::default();
         let mut kept = Kept::new(&self.observed);
+        let now_ns = db.noticed_ns();
+        let mut terminal = Terminal::new(profile.times, profile.defers, now_ns);
         loop {
             if db.is_done() {
                 return Err(Ended::Finished);
             }
             let kind = deck.next(&mut draws.random);
             let input = Input::draw(&mut draws, kind);
-            if self.asked.paced {
-                db.sleep(profile.times.keying(kind)).await;
-            }
-            db.start(kind as u16).await?;
+            let due_ns = self.asked.paced.then(|| terminal.due_ns(kind));
+            enter(&mut db, kind, due_ns).await?;
+            let begun_ns = db.noticed_ns();
             let result = self.tries(&input, &mut db, &mut texts, &mut kept).await?;
             let ends = &mut kept.sums.ends[kind as usize];
             let outcome = match &result {
@@ -222,8 +241,7 @@ impl Shared {
             }
             db.end(outcome).await?;
             if self.asked.paced {
-                let time = profile.times.thinking(kind, &mut draws.random);
-                db.sleep(time).await;
+                terminal.answered(kind, begun_ns, db.noticed_ns(), &mut draws.random);
             }
         }
     }
@@ -273,6 +291,19 @@ impl Shared {
             }
             Input::StockLevel(input) => Ok(Output::Count(self.stock_levels.run(input, db).await?)),
         }
+    }
+}
+
+/// Waits until a transaction is entered, and begins it.
+async fn enter(db: &mut Db, kind: Kind, due_ns: Option<u64>) -> Result<(), Ended> {
+    let now_ns = db.noticed_ns();
+    match due_ns {
+        Some(due_ns) if due_ns < now_ns => db.start_late(kind as u16, due_ns).await,
+        Some(due_ns) => {
+            db.sleep(Duration::from_nanos(due_ns - now_ns)).await;
+            db.start(kind as u16).await
+        }
+        None => db.start(kind as u16).await,
     }
 }
 
