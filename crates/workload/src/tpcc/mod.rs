@@ -9,6 +9,7 @@ mod customers;
 pub mod deck;
 mod delivery;
 pub mod input;
+pub mod layout;
 mod load;
 mod new_order;
 pub mod observed;

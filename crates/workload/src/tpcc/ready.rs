@@ -24,7 +24,7 @@ pub fn scale_for_run(control: &mut Control, asked: Option<u32>) -> Result<u32, E
             problem: record.words(),
             hint: format!(
                 "`{}` continues it; `prony clean tpcc` drops what is there",
-                record.command()
+                record.layout.command()
             ),
         });
     }
