@@ -15,3 +15,4 @@ mod pgbench;
 mod script;
 mod secrecy;
 mod split;
+mod trouble;

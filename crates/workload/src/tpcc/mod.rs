@@ -23,6 +23,7 @@ mod program;
 pub mod random;
 mod ready;
 mod record;
+mod rights;
 pub mod rows;
 pub mod schema;
 mod shares;
