@@ -6,8 +6,8 @@
 use crate::happening::{Happening, Incident, Reports};
 use crate::io::{Event, Io, Slot, What};
 use crate::link::Step;
-use crate::timers::Due;
 use crate::seat::Seat;
+use crate::timers::Due;
 use crate::worker::{Timing, WAIT_MAX_NS, Worker};
 use prony_server::control::{Cause, Failure};
 use prony_session::Ask;
