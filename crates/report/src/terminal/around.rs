@@ -69,19 +69,16 @@ pub fn shares(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
         style,
         "Shares over the whole run, and those that are meant",
     )?;
-    let mut table = Table::new(&["share", "of<", "counted", "of all", "share", "meant"]);
+    let mut table = Table::new(&["share", "of<", "of all", "observed", "meant", "at least"]);
     for share in &run.shares {
-        let counted = (share.whole > 0).then(|| share.part as f64 / share.whole as f64);
-        let least = share.least.map_or(String::new(), |least| {
-            format!(" (at least {})", exactly(least))
-        });
+        let observed = (share.whole > 0).then(|| share.part as f64 / share.whole as f64);
         table.row([
             plain(&share.name),
             plain(&share.of),
-            units::count(share.part),
             units::count(share.whole),
-            counted.map_or("–".into(), exactly),
-            exactly(share.meant) + &least,
+            observed.map_or("–".into(), exactly),
+            exactly(share.meant),
+            share.least.map_or(String::new(), exactly),
         ]);
     }
     table.write(out, style, 2)
