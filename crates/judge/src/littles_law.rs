@@ -40,7 +40,7 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
     let gap = accounted / f64::from(clients) - 1.0;
     // Where each client does a count of transactions, those that are done early are idle.
     let idle_at_end = run.plan.pointer("/run/transactions");
-    let may_be_idle = idle_at_end.is_some_and(|count| count.is_u64());
+    let may_be_idle = idle_at_end.is_some_and(|count| count.is_u64()) || rests(run);
     if gap.abs() <= LITTLE_GAP || (may_be_idle && gap < 0.0) {
         return None;
     }
@@ -87,6 +87,13 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
     )
 }
 
+/// Whether clients rest within the window by the workload's own settings: they key and think, or begin
+/// one after the other when the window has begun.
+fn rests(run: &Run) -> bool {
+    let mut settings = run.workload.settings.iter();
+    settings.any(|setting| setting == "pacing spec" || setting.starts_with("late_starts "))
+}
+
 /// How long at the end of the window no transaction ended though some were in flight, in intervals
 /// of the series; it may have begun up to one of them earlier.
 fn stood_still(run: &Run) -> Option<f64> {
@@ -120,6 +127,19 @@ mod tests {
 
     fn severity(run: &Run) -> Option<Severity> {
         check(run).map(|check| check.severity)
+    }
+
+    #[test]
+    fn clients_that_rest_may_be_idle_and_not_busier_than_possible() {
+        for setting in ["pacing spec", "late_starts 500 ms apart"] {
+            let mut run = off_by(-0.5);
+            assert_eq!(severity(&run), Some(Severity::Invalid));
+            run.workload.settings = vec!["mode procedures".to_owned(), setting.to_owned()];
+            assert_eq!(check(&run), None, "{setting}");
+            let mut busy = off_by(0.5);
+            busy.workload.settings = run.workload.settings;
+            assert_eq!(severity(&busy), Some(Severity::Invalid));
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! In: a login, the environment. Out: a target, a control connection. Must never: show a password.
 
 use prony_dialect::hammerdb::Login;
+use prony_server::control::Error;
 use prony_server::{Control, Environment, Target};
 
 /// Where to connect. What the settings do not say (certificates, time-outs) comes from the customary
@@ -33,10 +34,12 @@ pub fn target(login: &Login) -> Result<Target, String> {
 /// # Errors
 /// libpq's words.
 pub fn connect(target: &Target) -> Result<Control, String> {
-    let failed = |error: prony_server::control::Error| {
+    let failed = |error: Error| {
         format!(
-            "Connection to database {} as {} failed\n{error}",
-            target.database, target.user
+            "Connection to database {} as {} failed\n{}",
+            target.database,
+            target.user,
+            words(&error)
         )
     };
     let mut control = Control::connect(target).map_err(failed)?;
@@ -50,6 +53,23 @@ pub fn connect(target: &Target) -> Result<Control, String> {
             .map_err(failed)?;
     }
     Ok(control)
+}
+
+/// What the server or the system said. Hints about URLs and password files are left out: a script
+/// names neither.
+pub fn words(error: &Error) -> String {
+    let said = match error {
+        Error::Connect(failures) => {
+            let said: Vec<String> = failures.iter().map(ToString::to_string).collect();
+            said.join("\n")
+        }
+        other => other.to_string(),
+    };
+    // Invalid password: HammerDB keeps those of earlier calls, and scripts may count on that.
+    if error.sqlstate() == Some("28P01") {
+        return said + "\nPasswords are not kept from call to call: set them with diset tpcc";
+    }
+    said
 }
 
 /// A login's target and a connection to it.

@@ -11,7 +11,7 @@ use prony_dialect::hammerdb::RunLine;
 use prony_dialect::hammerdb::text::Kind;
 use prony_drive::{Tap, clients_of};
 use prony_measure::{Distribution, Outcome, Sample};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Errors that virtual users tell of; further ones are counted, and told of at the end.
@@ -63,7 +63,6 @@ impl Ears {
         let request = means.request;
         let kinds = ready.loaded.program.kinds().iter();
         let kinds: Vec<Kind> = kinds.map(|name| Kind::find(name)).collect();
-        let flags = || (0..request.vusers).map(|_| AtomicBool::new(false));
         let is_test = means.first() == 1;
         Ears {
             clients: request.vusers,
@@ -74,17 +73,12 @@ impl Ears {
                 kinds,
                 first: means.first(),
                 is_test,
-                raised: request.raise_error.then(|| Arc::new(flags().collect())),
+                raised: ready.raised.clone(),
                 told: AtomicU32::new(0),
                 failed: Mutex::default(),
                 heard: Mutex::default(),
             }),
         }
-    }
-
-    /// The flags of clients that an error ended, where errors end them.
-    pub fn raised(&self) -> Option<Raised> {
-        self.shared.raised.clone()
     }
 
     /// The virtual users that an error ended.

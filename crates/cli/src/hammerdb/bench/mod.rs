@@ -25,12 +25,12 @@ use prony_drive::{Driven, Tap};
 use prony_plan::{DrivePlan, WorkloadPlan};
 use prony_server::{Control, Facts, Target};
 use prony_store::Run;
-use prony_workload::Loaded;
+use prony_workload::{Error, Loaded};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use users::Users;
+use users::{Raised, Users};
 
 /// What a run is made with.
 pub struct Means<'a> {
@@ -72,6 +72,8 @@ struct Ready {
     workload: WorkloadPlan,
     drive: DrivePlan,
     seed: u64,
+    /// The flags of clients that an error ended, where errors end them.
+    raised: Option<Raised>,
 }
 
 /// What a run left.
@@ -145,21 +147,41 @@ fn prepare(means: &Means<'_>) -> Result<(Ready, Control), String> {
     let (target, mut control) = connection::open(&means.request.login)?;
     let workload = prony_workload::find(WORKLOAD).map_err(|error| error.to_string())?;
     let plan = run_plan(means.request, means.profile);
-    let loaded = workload
+    let mut loaded = workload
         .program(&mut control, &plan)
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| unfit(&error))?;
     let facts = prony_server::observe(&mut control).map_err(|error| error.to_string())?;
+    let drive = drive_plan(means.request, means.minute, means.processors);
+    let flags = || (0..drive.clients).map(|_| AtomicBool::new(false));
+    let raised: Option<Raised> = means
+        .request
+        .raise_error
+        .then(|| Arc::new(flags().collect()));
+    let users = Users::new(loaded.program, means.request, drive.warmup, raised.clone());
+    loaded.program = Arc::new(users);
     let ready = Ready {
         target,
         loaded,
         facts,
         reached: Reached::of(&control),
         workload: plan,
-        drive: drive_plan(means.request, means.minute, means.processors),
+        drive,
+        raised,
         // std keys its hashers anew by the system's random numbers.
         seed: RandomState::new().build_hasher().finish() & 0xffff_ffff,
     };
     Ok((ready, control))
+}
+
+/// Why there can be no run, with what a script can do about it.
+fn unfit(error: &Error) -> String {
+    match error {
+        Error::Data { problem, .. } => format!(
+            "{problem}\nbuildschema makes the schema and the functions that runs call, as pg_user: \
+             a later run may come as another role that has rights on them"
+        ),
+        other => other.to_string(),
+    }
 }
 
 /// The loop, with the monitor beside it.
@@ -173,10 +195,9 @@ fn drive(
     let (run, writer) = store::begin(means, ready, &job.dictionary);
     let over = AtomicBool::new(false);
     let interrupt = means.signals.flag();
-    let program = Users::new(&ready.loaded.program, means.request, ears.raised());
     let tap = |worker| -> Box<dyn Tap> { ears.tap(worker) };
     let loop_job = prony_drive::Job {
-        program: &program,
+        program: &*ready.loaded.program,
         target: &ready.target,
         tcp_target: None,
         plan: &ready.drive,

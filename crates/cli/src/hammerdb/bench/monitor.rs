@@ -106,7 +106,7 @@ impl<'a> Monitor<'a> {
         let mut before = None;
         for (at, act) in agenda {
             let at_ns = schedule.start_ns.saturating_add(at.as_nanos() as u64);
-            if !self.wait(at_ns, &act) {
+            if !self.wait(at_ns) {
                 break;
             }
             match act {
@@ -126,7 +126,7 @@ impl<'a> Monitor<'a> {
     }
 
     /// Waits for a moment. False: the run is over before.
-    fn wait(&self, at_ns: u64, act: &Act) -> bool {
+    fn wait(&self, at_ns: u64) -> bool {
         loop {
             if self.means.signals.asked().is_some() {
                 return false;
@@ -135,10 +135,7 @@ impl<'a> Monitor<'a> {
             if left_ns == 0 {
                 return true;
             }
-            // The loop may be over a little before the end of the window is noticed here.
-            let is_timed = matches!(self.means.request.driver, Driver::Timed { .. });
-            let at_the_end = is_timed && *act == Act::CountEnd && left_ns < 1_000_000_000;
-            if self.over.load(Ordering::Relaxed) && !at_the_end {
+            if self.over.load(Ordering::Relaxed) {
                 return false;
             }
             std::thread::sleep(LOOK_EVERY.min(Duration::from_nanos(left_ns)));

@@ -19,6 +19,8 @@ pub type Raised = Arc<Vec<AtomicBool>>;
 pub struct Users {
     program: Arc<dyn Program>,
     step: Duration,
+    /// Some begin when the measured window has begun.
+    is_late: bool,
     raised: Option<Raised>,
 }
 
@@ -28,11 +30,17 @@ pub fn delay(request: &RunRequest, client: u32) -> Duration {
 }
 
 impl Users {
-    /// The users of this program.
-    pub fn new(program: &Arc<dyn Program>, request: &RunRequest, raised: Option<Raised>) -> Self {
+    /// The users of this program, in a run with so long a warm-up.
+    pub fn new(
+        program: Arc<dyn Program>,
+        request: &RunRequest,
+        warmup: Duration,
+        raised: Option<Raised>,
+    ) -> Self {
         Users {
-            program: Arc::clone(program),
+            program,
             step: delay(request, 1),
+            is_late: delay(request, request.vusers.saturating_sub(1)) > warmup,
             raised,
         }
     }
@@ -48,7 +56,11 @@ impl Program for Users {
     }
 
     fn settings(&self) -> Vec<(&'static str, String)> {
-        self.program.settings()
+        let mut settings = self.program.settings();
+        if self.is_late {
+            settings.push(("late_starts", format!("{} ms apart", self.step.as_millis())));
+        }
+        settings
     }
 
     fn user(&self, id: UserId, mut db: Db) -> User {

@@ -16,7 +16,7 @@ use prony_dialect::hammerdb::plan::{PARTITIONS, WORKLOAD, build_plan};
 use prony_dialect::hammerdb::{BuildLine, BuildRequest, Ended, PROFILES};
 use prony_plan::WorkloadPlan;
 use prony_server::{Control, Target};
-use prony_workload::{LoadRequest, Workload};
+use prony_workload::{Error, LoadRequest, Workload};
 
 /// Seed of the data: that of `prony load`, so that either can continue what the other began.
 const SEED: u64 = 0;
@@ -37,7 +37,7 @@ pub fn build(request: &BuildRequest, lines: &Lines, signals: &Signals) -> Result
         lines.told(1, BuildLine::MonitorThread);
     }
     lines.told(1, BuildLine::CreatingSchema);
-    let target = prepare(request, lines)?;
+    let (target, database) = prepare(request, lines)?;
     let workers = if request.vusers > 1 {
         2..request.vusers + 2
     } else {
@@ -48,7 +48,9 @@ pub fn build(request: &BuildRequest, lines: &Lines, signals: &Signals) -> Result
         lines.told(worker, BuildLine::WorkerThread);
         lines.told(worker, BuildLine::WaitingForMonitor);
     }
-    load(request, workload, &plan, &target, lines, signals)?;
+    let told = Told::new(lines, request.vusers, !matches!(database, Database::Begun));
+    load(request, workload, &plan, &target, &told, signals)?;
+    told.end();
     for worker in workers {
         lines.finished(worker, true);
     }
@@ -58,12 +60,13 @@ pub fn build(request: &BuildRequest, lines: &Lines, signals: &Signals) -> Result
     Ok(Ended::default())
 }
 
-/// Sees to the role and its database; gives the way there.
-fn prepare(request: &BuildRequest, lines: &Lines) -> Result<Target, String> {
+/// Sees to the role and its database; gives the way there, and what became of it.
+fn prepare(request: &BuildRequest, lines: &Lines) -> Result<(Target, Database), String> {
     let (_, mut control) = connection::open(&request.superuser)?;
     owner::role(&mut control, &request.owner, &request.superuser.user)?;
     let (name, role) = (&request.owner.database, &request.owner.user);
-    match owner::database(&mut control, request)? {
+    let database = owner::database(&mut control, request)?;
+    match database {
         Database::Created => lines.told(
             1,
             BuildLine::CreatingDatabase {
@@ -83,7 +86,7 @@ fn prepare(request: &BuildRequest, lines: &Lines) -> Result<Target, String> {
         ),
     }
     drop::<Control>(control);
-    connection::target(&request.owner)
+    Ok((connection::target(&request.owner)?, database))
 }
 
 fn load(
@@ -91,10 +94,9 @@ fn load(
     workload: &dyn Workload,
     plan: &WorkloadPlan,
     target: &Target,
-    lines: &Lines,
+    told: &Told<'_>,
     signals: &Signals,
 ) -> Result<(), String> {
-    let told = Told::new(lines, request.vusers);
     let stop = signals.flag();
     let asked = LoadRequest {
         target,
@@ -102,14 +104,19 @@ fn load(
         jobs: request.vusers,
         seed: SEED,
     };
-    let loaded = workload.load(&asked, &told, &stop);
+    let loaded = workload.load(&asked, told, &stop);
     if let Err(error) = loaded {
         // Its hints speak of Prony's own command; a build that was broken off goes on likewise.
+        let what = match error {
+            Error::Stopped { .. } => "the build was stopped".to_owned(),
+            Error::LoadFailed { problem, .. } => problem,
+            other => other.to_string(),
+        };
         return Err(format!(
-            "{error}\nbuildschema with the same settings continues it, deleteschema drops it"
+            "{what}\nbuildschema with the same settings continues what was begun, deleteschema \
+             drops it"
         ));
     }
-    told.end();
     Ok(())
 }
 

@@ -27,6 +27,7 @@ const ORDERS_A_LINE: u64 = 1_000;
 pub struct Told<'a> {
     lines: &'a Lines,
     workers: u32,
+    creates: bool,
     state: Mutex<State>,
 }
 
@@ -44,11 +45,12 @@ struct State {
 }
 
 impl<'a> Told<'a> {
-    /// Nothing is done yet. `vusers`: those that load.
-    pub fn new(lines: &'a Lines, vusers: u32) -> Self {
+    /// Nothing is done yet. `vusers`: those that load; `creates`: there are no tables.
+    pub fn new(lines: &'a Lines, vusers: u32, creates: bool) -> Self {
         Told {
             lines,
             workers: vusers,
+            creates,
             state: Mutex::default(),
         }
     }
@@ -68,7 +70,8 @@ impl<'a> Told<'a> {
         }
         state.phase = Some(step.phase);
         match step.phase {
-            Phase::Create => self.say(BuildLine::CreatingTables),
+            Phase::Create if self.creates => self.say(BuildLine::CreatingTables),
+            Phase::Create => {}
             Phase::Rows => {
                 if step.table.is_empty() {
                     self.start(state);
@@ -262,7 +265,7 @@ mod tests {
         let mut told = Vec::new();
         for pieces in [1, 7_777, 250_000] {
             let lines = lines();
-            let progress = Told::new(&lines, 1);
+            let progress = Told::new(&lines, 1, true);
             progress.step(&step(Phase::Create, "", 0));
             for (table, from) in coarse.into_iter().chain(tables) {
                 progress.step(&step(Phase::Rows, table, from));
@@ -300,7 +303,7 @@ mod tests {
     #[test]
     fn several_loaders_tell_of_their_rows() {
         let lines = lines();
-        let progress = Told::new(&lines, 4);
+        let progress = Told::new(&lines, 4, true);
         progress.step(&step(Phase::Create, "", 0));
         progress.step(&step(Phase::Rows, "", 0));
         progress.step(&step(Phase::Rows, "", 250_000));
