@@ -195,7 +195,7 @@ impl<'a> Told<'a> {
 
     /// How many rows there are, now and then.
     fn total(&self, state: &mut State, step: &Step) {
-        if step.elapsed < state.next_line || step.rows_done == 0 {
+        if step.elapsed < state.next_line.max(EVERY) || step.rows_done == 0 {
             return;
         }
         state.next_line = step.elapsed + EVERY;
