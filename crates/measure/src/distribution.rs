@@ -155,6 +155,19 @@ mod tests {
     }
 
     #[test]
+    fn a_coarse_one_takes_a_seventh_of_the_memory_and_adds_up_with_others() {
+        let mut coarse = Distribution::<u32>::coarse();
+        let fine = Distribution::<u32>::default();
+        assert!(7 * coarse.histogram.len() <= fine.histogram.len() + 1);
+        (1..=10_000).for_each(|time_ns| coarse.record(time_ns * 1_000));
+        let mut sum = Distribution::<u64>::default();
+        sum.add(&coarse);
+        assert_eq!((sum.samples, sum.max_ns), (10_000, 10_000_000));
+        let median_ns = sum.quantile_ns(0.5).expect("enough samples");
+        assert!(median_ns.abs_diff(5_000_000) <= 50_000, "{median_ns}");
+    }
+
+    #[test]
     fn beyond_an_hour_the_maximum_stays_exact() {
         let mut times = Distribution::<u32>::default();
         (0..40).for_each(|_| times.record(3 * HIGHEST_NS + 1));

@@ -103,3 +103,78 @@ fn find(kept: &Kept, id: &str) -> Result<Job, String> {
 fn json(value: &impl Serialize) -> Result<String, String> {
     serde_json::to_string_pretty(value).map_err(|error| error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_dialect::hammerdb::Settings;
+
+    const ID: &str = "6B00CA12660B03E243032343";
+
+    fn kept(name: &str) -> (Kept, std::path::PathBuf) {
+        let folder = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
+        let mut job = Job::begin(ID, &Settings::default());
+        job.timestamp = "2026-11-20 22:30:42".to_owned();
+        job.lines = [
+            "Vuser 1:RUNNING",
+            "Vuser 1:1 ...,",
+            "Vuser 1:FINISHED SUCCESS",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        job.result = ["3 Active Virtual Users configured", "TEST RESULT : x"]
+            .map(str::to_owned)
+            .to_vec();
+        job.counts = vec![("a".to_owned(), 18), ("b".to_owned(), 18)];
+        let kept = Kept::at(folder.clone());
+        kept.keep_job(&job).expect("a folder that can be written");
+        (kept, folder)
+    }
+
+    #[test]
+    fn a_job_is_told_as_hammerdb_tells_it() {
+        let (kept, folder) = kept("jobs");
+        let tell = |words: &[&str]| tell(&kept, words);
+        assert_eq!(tell(&[]), Ok(format!("[\n  \"{ID}\"\n]")));
+        let result = format!(
+            "[\n  \"{ID}\",\n  \"2026-11-20 22:30:42\",\n  \"3 Active Virtual Users configured\",\n  \
+             \"TEST RESULT : x\"\n]"
+        );
+        assert_eq!(tell(&[ID, "result"]), Ok(result.clone()));
+        assert_eq!(tell(&["result"]), Ok(result));
+        let status = "[\n  \"Vuser 1:RUNNING\",\n  \"Vuser 1:FINISHED SUCCESS\"\n]";
+        assert_eq!(tell(&[ID, "status"]).as_deref(), Ok(status));
+        assert_eq!(tell(&[ID, "db"]).as_deref(), Ok("[\"PostgreSQL\"]"));
+        assert_eq!(
+            tell(&[ID, "timestamp"]),
+            Ok(format!("{ID} {{2026-11-20 22:30:42}}"))
+        );
+        assert_eq!(
+            tell(&[ID, "timing"]),
+            Err(format!("No Timing Data for JOB {ID}: jobs jobid timing"))
+        );
+        let counts = tell(&[ID, "tcount"]).expect("two counts");
+        assert_eq!(counts.matches(": 18").count(), 2, "{counts}");
+        let dictionary = tell(&[ID, "dict"]).expect("settings");
+        assert!(
+            dictionary.contains("\"pg_pass\": \"********\""),
+            "{dictionary}"
+        );
+        assert!(tell(&[ID, "delete"]).is_ok());
+        assert_eq!(tell(&[ID]), Err(format!("Jobid {ID} does not exist")));
+        std::fs::remove_dir_all(folder).expect("there");
+    }
+
+    #[test]
+    fn no_word_leads_out_of_the_folder() {
+        let (kept, folder) = kept("jobs-paths");
+        for id in ["../settings", "", "6B00CA12660B03E24303234/", "x"] {
+            assert_eq!(
+                tell(&kept, &[id]),
+                Err(format!("Jobid {id} does not exist"))
+            );
+        }
+        assert!(tell(&kept, &["a", "b", "c"]).is_err());
+        std::fs::remove_dir_all(folder).expect("there");
+    }
+}

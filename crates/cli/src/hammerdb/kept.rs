@@ -29,6 +29,12 @@ impl Kept {
         }
     }
 
+    /// A folder of a test's own.
+    #[cfg(test)]
+    pub fn at(folder: PathBuf) -> Kept {
+        Kept { folder: Ok(folder) }
+    }
+
     /// The settings of earlier calls; those that are shipped where there were none.
     ///
     /// # Errors

@@ -149,13 +149,13 @@ impl World for Machine {
 
     fn check(&mut self, request: &SchemaRequest) -> Result<Ended, String> {
         self.work(&request.job, &request.output, |lines, _| {
-            schema::check(request, lines)
+            schema::check(request, lines, &self.signals)
         })
     }
 
     fn delete(&mut self, request: &SchemaRequest) -> Result<Ended, String> {
         self.work(&request.job, &request.output, |lines, _| {
-            schema::delete(request, lines)
+            schema::delete(request, lines, &self.signals)
         })
     }
 

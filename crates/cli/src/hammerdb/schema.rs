@@ -5,23 +5,27 @@
 
 use super::connection;
 use super::lines::Lines;
+use crate::signals::Signals;
 use prony_dialect::hammerdb::plan::WORKLOAD;
 use prony_dialect::hammerdb::{Ended, SchemaRequest};
 use prony_server::control::{quote_identifier, quote_literal};
 use prony_workload::State;
+use prony_workload::stop::watched;
 
 /// Checks the schema.
 ///
 /// # Errors
 /// Why it could not be checked, or what is wrong with it.
-pub fn check(request: &SchemaRequest, lines: &Lines) -> Result<Ended, String> {
+pub fn check(request: &SchemaRequest, lines: &Lines, signals: &Signals) -> Result<Ended, String> {
     let (_, mut control) = connection::open(&request.owner)?;
     let database = &request.owner.database;
     lines.told(1, format!("Checking {database} TPROC-C schema"));
     let workload = prony_workload::find(WORKLOAD).map_err(|error| error.to_string())?;
-    let report = workload
-        .check(&mut control)
-        .map_err(|error| error.to_string())?;
+    let report = watched(&signals.flag(), |watch| {
+        watch.add(&control);
+        workload.check(&mut control)
+    });
+    let report = report.map_err(|error| error.to_string())?;
     let mut wrong = Vec::new();
     for finding in &report.findings {
         let state = match finding.state {
@@ -62,7 +66,7 @@ pub fn check(request: &SchemaRequest, lines: &Lines) -> Result<Ended, String> {
 ///
 /// # Errors
 /// The server refuses it.
-pub fn delete(request: &SchemaRequest, lines: &Lines) -> Result<Ended, String> {
+pub fn delete(request: &SchemaRequest, lines: &Lines, signals: &Signals) -> Result<Ended, String> {
     let (_, mut control) = connection::open(&request.superuser)?;
     let (owner, superuser) = (&request.owner, &request.superuser);
     let database = &owner.database;
@@ -92,7 +96,11 @@ pub fn delete(request: &SchemaRequest, lines: &Lines) -> Result<Ended, String> {
         }
         lines.told(1, format!("DROPPING {what} {name}"));
         let sql = format!("drop {what} {}", quote_identifier(name));
-        control.execute(&sql).map_err(|error| error.to_string())?;
+        let dropped = watched(&signals.flag(), |watch| {
+            watch.add(&control);
+            control.execute(&sql)
+        });
+        dropped.map_err(|error| error.to_string())?;
     }
     lines.told(1, "TPCC SCHEMA DELETED");
     lines.finished(1, true);

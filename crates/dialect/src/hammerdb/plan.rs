@@ -110,3 +110,125 @@ fn workload(scale: Option<u32>, options: BTreeMap<String, toml::Value>) -> Workl
         options,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::request::{Login, Output, Reader};
+    use super::super::settings::Settings;
+    use super::*;
+
+    fn output() -> Output {
+        Output {
+            shown: true,
+            log: None,
+            timestamps: false,
+        }
+    }
+
+    fn run(set: &[(&str, &str)]) -> RunRequest {
+        let mut settings = Settings::default();
+        for (key, value) in set {
+            assert!(settings.set("pg", "tpcc", key, value), "{key}");
+        }
+        let mut reader = Reader::new(&settings);
+        let request = reader.run(output(), String::new(), String::new());
+        assert_eq!(reader.complaints, [""; 0]);
+        request
+    }
+
+    fn build(warehouses: u64, partition: bool) -> BuildRequest {
+        let settings = Settings::default();
+        let mut request = Reader::new(&settings).build(output(), String::new());
+        (request.warehouses, request.partition) = (warehouses, partition);
+        request
+    }
+
+    #[test]
+    fn a_timed_run_warms_up_and_ends_by_time() {
+        let mut request = run(&[("pg_rampup", "10"), ("pg_duration", "60")]);
+        request.vusers = 256;
+        let plan = drive_plan(&request, Duration::from_secs(60), 16);
+        assert_eq!(plan.warmup, Duration::from_secs(600));
+        assert_eq!(plan.stop, Stop::After(Duration::from_secs(3600)));
+        assert_eq!((plan.clients, plan.threads), (256, 4));
+        assert_eq!(drive_plan(&request, Duration::from_secs(1), 2).threads, 2);
+        request.vusers = 1;
+        assert_eq!(drive_plan(&request, Duration::from_secs(1), 16).threads, 1);
+    }
+
+    #[test]
+    fn the_test_driver_ends_by_count() {
+        let request = run(&[("pg_driver", "test"), ("pg_total_iterations", "20")]);
+        let plan = drive_plan(&request, Duration::from_secs(60), 1);
+        assert_eq!(
+            (plan.stop, plan.warmup),
+            (Stop::Transactions(20), Duration::ZERO)
+        );
+    }
+
+    #[test]
+    fn every_setting_of_a_run_reaches_the_workload_that_knows_them() {
+        let request = run(&[("pg_allwarehouse", "true"), ("pg_keyandthink", "true")]);
+        let workload = prony_workload::find(WORKLOAD).expect("it is registered");
+        for profile in super::super::PROFILES {
+            let plan = run_plan(&request, profile);
+            assert_eq!(plan.options["home"].as_str(), Some("all"));
+            assert_eq!(plan.options["pacing"].as_str(), Some("spec"));
+            assert_eq!(plan.options["profile"].as_str(), Some(profile));
+            assert_eq!(prony_workload::option_problems(workload, &plan), [""; 0]);
+            let problems = workload.check_options(&plan, QueryMode::Prepared);
+            assert!(problems.is_empty(), "{problems:?}");
+        }
+        let plan = run_plan(&run(&[]), "hammerdb");
+        assert_eq!(plan.options["home"].as_str(), Some("user"));
+        assert_eq!(plan.options["pacing"].as_str(), Some("none"));
+    }
+
+    #[test]
+    fn order_lines_are_cut_from_two_hundred_warehouses_on() {
+        let parts = |warehouses, partition| {
+            let plan = build_plan(&build(warehouses, partition)).expect("it can be built");
+            assert_eq!(plan.scale.map(u64::from), Some(warehouses));
+            plan.options
+                .get(PARTITIONS)
+                .and_then(toml::Value::as_integer)
+        };
+        assert_eq!(parts(199, true), None);
+        assert_eq!(parts(200, true), Some(2));
+        assert_eq!(parts(12_850, true), Some(128));
+        assert_eq!(parts(12_850, false), None);
+    }
+
+    #[test]
+    fn what_is_not_offered_is_refused_by_its_key() {
+        let mut request = build(1, false);
+        request.citus = true;
+        let refusal = build_plan(&request).expect_err("citus");
+        assert!(
+            refusal.contains("diset tpcc pg_cituscompat false"),
+            "{refusal}"
+        );
+        assert!(build_plan(&build(u64::MAX, false)).is_err());
+    }
+
+    #[test]
+    fn the_dictionary_that_is_kept_has_no_password() {
+        let mut settings = Settings::default();
+        settings.set("pg", "tpcc", "pg_pass", "geheim");
+        let shown = settings.shown();
+        let (_, tpcc) = shown
+            .iter()
+            .find(|(name, _)| *name == "tpcc")
+            .expect("it is there");
+        let value = |key: &str| {
+            tpcc.iter()
+                .find(|(name, _)| *name == key)
+                .map(|(_, v)| v.as_str())
+        };
+        assert_eq!(value("pg_pass"), Some("********"));
+        assert_eq!(value("pg_superuserpass"), Some("********"));
+        assert_eq!(value("pg_count_ware"), Some("1"));
+        let login: Login = run(&[("pg_pass", "geheim")]).login;
+        assert!(!format!("{login:?}{shown:?}").contains("geheim"));
+    }
+}

@@ -160,3 +160,31 @@ fn procs(text: &mut String, procs: &[ProcTiming], elapsed_ns: f64) {
     }
     text.push_str(RULE);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timings_are_those_of_the_calls_however_few() {
+        assert_eq!(
+            ProcTiming::of("NEWORD", &Distribution::<u32>::default()),
+            None
+        );
+        let mut times = Distribution::<u32>::coarse();
+        for time_ns in [1_000_000, 2_000_000, 9_000_000] {
+            times.record(time_ns);
+        }
+        let timing = ProcTiming::of("NEWORD", &times).expect("three calls");
+        assert_eq!((timing.calls, timing.total_ns), (3, 12_000_000));
+        assert_eq!((timing.min_ns, timing.max_ns), (1_000_000, 9_000_000));
+        // Two digits.
+        assert!(timing.p50_ns.abs_diff(2_000_000) < 20_000, "{timing:?}");
+        assert_eq!(timing.p99_ns, timing.max_ns);
+        // The squares of 3, 2 and 5 ms, a third of their sum, its root.
+        assert!(
+            (timing.deviation_ns - 3_559_026.0).abs() < 1.0,
+            "{timing:?}"
+        );
+    }
+}
