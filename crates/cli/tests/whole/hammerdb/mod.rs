@@ -5,7 +5,7 @@ mod layout;
 mod trouble;
 
 use crate::common::{Bench, PATIENCE, files, hidden, number, ok, said};
-use prony_server::embedded::shared;
+use prony_server::embedded::{Server, shared};
 use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -20,16 +20,27 @@ pub struct Hammer {
     /// The database and its role.
     pub name: &'static str,
     link: PathBuf,
+    port: u16,
 }
 
 impl Hammer {
     /// `name`: of a database and a role that are not there yet.
     pub fn new(name: &'static str) -> Hammer {
+        Hammer::on(shared(), name)
+    }
+
+    /// The same on a server.
+    pub fn on(server: &Server, name: &'static str) -> Hammer {
         // A database beside it holds nothing.
-        let bench = Bench::new(&format!("{name}_beside"));
+        let bench = Bench::on(server, &format!("{name}_beside"));
         let link = bench.home.join("hammerdbcli");
         symlink(env!("CARGO_BIN_EXE_prony"), &link).expect("a link");
-        Hammer { bench, name, link }
+        Hammer {
+            bench,
+            name,
+            link,
+            port: server.port(),
+        }
     }
 
     /// Where the logs are.
@@ -89,7 +100,7 @@ impl Hammer {
              diset tpcc pg_superuser postgres\ndiset tpcc pg_superuserpass {}\n\
              diset tpcc pg_user {name}\ndiset tpcc pg_pass {ROLE_PASSWORD}\n\
              diset tpcc pg_dbase {name}\n",
-            shared().port(),
+            self.port,
             self.bench.password,
             name = self.name
         )

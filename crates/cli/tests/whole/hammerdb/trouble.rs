@@ -2,9 +2,10 @@
 
 use super::{Hammer, lines};
 use crate::common::{control, last, number, ok, said, signal};
-use prony_server::embedded::shared;
+use prony_server::embedded::{self, Options, Server, shared};
 use prony_store::State;
 use std::io::Read;
+use std::process::Child;
 
 /// The lines that begin so.
 fn errors(shown: &str) -> Vec<String> {
@@ -107,23 +108,57 @@ fn what_is_broken_off_is_said_and_kept() {
     tested(&hammer);
 }
 
+/// A server that is killed costs the result, and nothing of the data.
+#[test]
+fn a_killed_server_is_waited_for_and_told_of() {
+    let installation = embedded::find().expect("PostgreSQL's programs");
+    let server = Server::start(&installation, &Options::default()).expect("it starts");
+    let hammer = Hammer::on(&server, "killed");
+    ok(&hammer.input(&hammer.build(1, 1)));
+    let mut command = hammer.command();
+    command.env("PRONY_HAMMERDB_MINUTE", "10s");
+    let mut child = hammer.start(command, &hammer.run(0, 2));
+    let mut shown = until(&mut child, "Timing test period of 1 in minutes");
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    server.kill();
+    server.restart().expect("it comes back");
+    let output = hammer.silent(child.wait_with_output().expect("it ends"));
+    shown += &String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{shown}");
+    assert!(!shown.contains("NOPM"), "{shown}");
+    let reason = &errors(&shown)[0];
+    assert!(
+        reason.contains("lost its count of transactions") || reason.contains("could not be read"),
+        "{shown}"
+    );
+    let checked = ok(&hammer.input(&format!("{}checkschema\n", hammer.head())));
+    let fine = "killed TPROC-C Schema has been checked successfully.";
+    assert!(checked.contains(fine), "{checked}");
+}
+
+/// What it prints until it prints this, which it does.
+fn until(child: &mut Child, text: &str) -> String {
+    let stdout = child.stdout.as_mut().expect("piped");
+    let (mut shown, mut bytes) = (String::new(), [0; 4096]);
+    while !shown.contains(text) {
+        let count = stdout.read(&mut bytes).expect("a pipe");
+        assert!(count > 0, "it ended: {shown}");
+        shown += &String::from_utf8_lossy(&bytes[..count]);
+    }
+    shown
+}
+
 /// A run that is broken off has no result, and is kept.
 fn interrupted(hammer: &Hammer) {
     let mut command = hammer.command();
     command.env_remove("PRONY_HAMMERDB_MINUTE");
     let mut child = hammer.start(command, &hammer.run(0, 2));
-    let mut stdout = child.stdout.take().expect("piped");
-    let (mut shown, mut bytes) = (String::new(), [0; 4096]);
-    while !shown.contains("Timing test period of 1 in minutes") {
-        let count = stdout.read(&mut bytes).expect("a pipe");
-        assert!(count > 0, "it ended: {shown}");
-        shown += &String::from_utf8_lossy(&bytes[..count]);
-    }
+    let mut shown = until(&mut child, "Timing test period of 1 in minutes");
     // At least one second of it is to be kept.
     std::thread::sleep(std::time::Duration::from_secs(3));
     signal(&child, "-INT");
-    stdout.read_to_string(&mut shown).expect("text");
     let output = hammer.silent(child.wait_with_output().expect("it ends"));
+    shown += &String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.code().is_none(),
         "ended by the signal: {output:?}"
@@ -194,11 +229,15 @@ fn tested(hammer: &Hammer) {
     std::fs::write(&path, script).expect("a file");
     let mut command = hammer.command();
     command.args(["tcl", "auto"]).arg(&path);
+    command.env("PRONY_HAMMERDB_COMPAT", "4.6");
     let child = hammer.start(command, "");
     let output = child.wait_with_output().expect("it ends");
     std::fs::remove_file(&path).expect("there");
     let output = hammer.silent(output);
     let shown = ok(&output);
+    let settings = last(&hammer.bench).workload.settings;
+    let profile = "profile hammerdb-4.6".to_owned();
+    assert!(settings.contains(&profile), "{settings:?}");
     let told = lines(&shown);
     let kinds = [
         "new order",
