@@ -31,6 +31,15 @@ use std::time::Duration;
 
 /// How long a minute of a script lasts, for rehearsals.
 const MINUTE_VARIABLE: &str = "PRONY_HAMMERDB_MINUTE";
+/// What Prony adds to the usage.
+const MORE: &str = "
+Without auto, commands come from standard input, or are typed; `help` lists them.
+
+PRONY_HAMMERDB_COMPAT=4.6  the profile hammerdb-4.6, for figures that compare with published ones
+PRONY_HAMMERDB_MINUTE=5s   a rehearsal: a minute of the script lasts so long (1s to 60s)
+PRONY_HOME                 where settings, jobs and runs are kept [default: ~/.local/share/prony]
+TMP                        where logs go [default: /tmp]
+";
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// Whether a program name is hammerdbcli's, such as that of a link to Prony.
@@ -57,7 +66,7 @@ fn obey(arguments: &[OsString]) -> Result<u8, String> {
         .collect();
     let invocation = read(&words)?;
     if invocation == Invocation::Help {
-        print(USAGE);
+        print(&format!("{USAGE}{MORE}"));
         return Ok(0);
     }
     let variable = |name: &str| Some(std::env::var_os(name)?.to_string_lossy().into_owned());

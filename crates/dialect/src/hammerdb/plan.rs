@@ -90,7 +90,9 @@ pub fn build_plan(request: &BuildRequest) -> Result<WorkloadPlan, String> {
             request.warehouses
         ));
     };
-    let mut options = BTreeMap::new();
+    // The rows by HammerDB's rules: half of the customers have bad credit.
+    let profile = ("profile".to_owned(), super::PROFILES[0].into());
+    let mut options = BTreeMap::from([profile]);
     if let Some(parts) = partitions(request) {
         options.insert(PARTITIONS.to_owned(), parts.into());
     }

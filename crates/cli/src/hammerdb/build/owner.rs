@@ -35,6 +35,20 @@ pub fn role(control: &mut Control, owner: &Login, superuser: &str) -> Result<(),
     control
         .execute(&sql)
         .map_err(|error| refused(&format!("{verb} user {name}"), &error))?;
+    // Whoever may create roles and is no superuser could not grant it once more.
+    let sql = format!(
+        "select 1 from pg_auth_members m join pg_roles r on r.oid = m.roleid \
+         join pg_roles u on u.oid = m.member where r.rolname = {} and u.rolname = {}",
+        quote_literal(&owner.user),
+        quote_literal(superuser)
+    );
+    let granted = control.query_value(&sql);
+    if granted
+        .map_err(|error| refused("reading memberships", &error))?
+        .is_some()
+    {
+        return Ok(());
+    }
     let grant = format!("grant {name} to {}", quote_identifier(superuser));
     control
         .execute(&grant)
