@@ -173,9 +173,13 @@ fn prepare(means: &Means<'_>) -> Result<(Ready, Control), String> {
     Ok((ready, control))
 }
 
-/// Why there can be no run, with what a script can do about it.
+/// Why there can be no run, with what a script can do about it: it has no commands and no options
+/// of Prony's own.
 fn unfit(error: &Error) -> String {
     match error {
+        Error::Data { problem, hint } if !hint.contains("prony ") && !hint.contains("mode = ") => {
+            format!("{problem}\n{hint}")
+        }
         Error::Data { problem, .. } => format!(
             "{problem}\nbuildschema makes the schema and the functions that runs call, as pg_user: \
              a later run may come as another role that has rights on them"
