@@ -50,11 +50,18 @@ pub struct Watched {
 }
 
 /// The server's counts at a moment.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Counts {
     orders: u64,
     transactions: u64,
+    /// Since when the server counts transactions: after a crash it begins anew, and may soon have
+    /// counted more than before.
+    since: String,
 }
+
+/// When the statistics were last reset: by a crash all of them, by hand those of a database.
+const SINCE: &str = "select concat_ws(' ', (select stats_reset from pg_stat_bgwriter), \
+     (select max(stats_reset) from pg_stat_database))";
 
 /// See the top of this file.
 pub struct Monitor<'a> {
@@ -115,8 +122,8 @@ impl<'a> Monitor<'a> {
                 Act::CountStart => before = Some(self.count()?),
                 Act::CountEnd => {
                     let after = self.count()?;
-                    if let Some(before) = before {
-                        self.result(before, after, &mut watched)?;
+                    if let Some(before) = &before {
+                        self.result(before, &after, &mut watched)?;
                     }
                 }
                 Act::Tick => self.tick(&mut watched),
@@ -142,15 +149,19 @@ impl<'a> Monitor<'a> {
         }
     }
 
-    fn result(&self, before: Counts, after: Counts, watched: &mut Watched) -> Result<(), String> {
+    fn result(&self, before: &Counts, after: &Counts, watched: &mut Watched) -> Result<(), String> {
         let Driver::Timed { duration_min, .. } = self.means.request.driver else {
             return Ok(());
         };
         let minutes = self.means.minute.as_secs_f64() / 60.0 * duration_min as f64;
+        let lost = |what: &str| {
+            format!("the server lost its count of {what} in the run: was it restarted?")
+        };
+        if before.since != after.since {
+            return Err(lost("transactions"));
+        }
         let a_minute = |before: u64, after: u64, what: &str| {
-            let count = after.checked_sub(before).ok_or_else(|| {
-                format!("the server lost its count of {what} in the run: was it restarted?")
-            })?;
+            let count = after.checked_sub(before).ok_or_else(|| lost(what))?;
             Ok::<u64, String>((count as f64 / minutes) as u64)
         };
         let figures = Figures {
@@ -199,9 +210,16 @@ impl<'a> Monitor<'a> {
     fn read(&mut self) -> Result<Counts, prony_server::control::Error> {
         let orders = number(&mut self.control, "select sum(d_next_o_id) from district")?;
         let transactions = self.transactions()?;
+        let since = match self.control.query_value(SINCE) {
+            Ok(since) => since.unwrap_or_default(),
+            Err(error) if error.is_lost() => return Err(error),
+            // A server that does not tell is believed.
+            Err(_) => String::new(),
+        };
         Ok(Counts {
             orders,
             transactions,
+            since,
         })
     }
 
