@@ -1,11 +1,12 @@
 //! What goes wrong, and what is said of it.
 
 use super::{Hammer, lines};
-use crate::common::{control, last, number, ok, said, signal};
+use crate::common::{PATIENCE, control, last, number, ok, said, signal};
 use prony_server::embedded::{self, Options, Server, shared};
 use prony_store::State;
 use std::io::Read;
 use std::process::Child;
+use std::time::{Duration, Instant};
 
 /// The lines that begin so.
 fn errors(shown: &str) -> Vec<String> {
@@ -79,8 +80,10 @@ fn what_is_broken_off_is_said_and_kept() {
     let child = hammer.start(hammer.command(), &hammer.build(50, 2));
     let mut control = control(&shared().url());
     let loading = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'broken' AND query ILIKE 'copy stock %'";
+    let begun = Instant::now();
     while number(&mut control, loading) == 0 {
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert!(begun.elapsed() < PATIENCE, "it does not load");
+        std::thread::sleep(Duration::from_millis(20));
     }
     signal(&child, "-INT");
     let output = hammer.silent(child.wait_with_output().expect("it ends"));
@@ -119,7 +122,7 @@ fn a_killed_server_is_waited_for_and_told_of() {
     command.env("PRONY_HAMMERDB_MINUTE", "10s");
     let mut child = hammer.start(command, &hammer.run(0, 2));
     let mut shown = until(&mut child, "Timing test period of 1 in minutes");
-    std::thread::sleep(std::time::Duration::from_secs(2));
+    std::thread::sleep(Duration::from_secs(2));
     server.kill();
     server.restart().expect("it comes back");
     let output = hammer.silent(child.wait_with_output().expect("it ends"));
@@ -155,7 +158,7 @@ fn interrupted(hammer: &Hammer) {
     let mut child = hammer.start(command, &hammer.run(0, 2));
     let mut shown = until(&mut child, "Timing test period of 1 in minutes");
     // At least one second of it is to be kept.
-    std::thread::sleep(std::time::Duration::from_secs(3));
+    std::thread::sleep(Duration::from_secs(3));
     signal(&child, "-INT");
     let output = hammer.silent(child.wait_with_output().expect("it ends"));
     shown += &String::from_utf8_lossy(&output.stdout);
@@ -180,13 +183,16 @@ fn ended_by_an_error(hammer: &Hammer) {
         .execute("ALTER TABLE new_order ADD CONSTRAINT full_up CHECK (no_o_id < 0) NOT VALID")
         .expect("a constraint");
     let script = hammer.run(0, 2);
-    for (raise, line) in [
+    for (raise, minute, line) in [
         (
             "false",
+            "2s",
             "Vuser 2:New Order Procedure Error set RAISEERROR for Details",
         ),
         (
             "true",
+            // They end long before.
+            "60s",
             "Error in Virtual User 2: New Order failed with SQLSTATE 23514",
         ),
     ] {
@@ -194,7 +200,10 @@ fn ended_by_an_error(hammer: &Hammer) {
             "loadscript",
             &format!("diset tpcc pg_raiseerror {raise}\nloadscript"),
         );
-        let output = hammer.input(&script);
+        let mut command = hammer.command();
+        command.env("PRONY_HAMMERDB_MINUTE", minute);
+        let child = hammer.start(command, &script);
+        let output = hammer.silent(child.wait_with_output().expect("it ends"));
         let shown = ok(&output);
         assert!(
             lines(&shown).iter().any(|told| told == line),
