@@ -22,7 +22,8 @@ pub fn target(login: &Login) -> Result<Target, String> {
         ("dbname", &login.database),
     ];
     let target = prony_server::resolve_over(&before, "", &Environment::from_process())
-        .map_err(|error| error.to_string())?;
+        // The settings are a script's.
+        .map_err(|error| error.to_string().replace(" (from the command line)", ""))?;
     for warning in &target.warnings {
         super::complain(&format!("hammerdbcli: {warning}\n"));
     }
