@@ -5,6 +5,7 @@
 
 mod benchmark;
 mod common;
+mod hammerdb;
 mod initialize;
 mod life;
 mod logins;
