@@ -12,7 +12,7 @@ use std::time::Duration;
 pub const WORKLOAD: &str = "tpcc";
 
 /// The option by which that workload cuts `order_line` in parts.
-pub const PARTITIONS: &str = "partitions";
+const PARTITIONS: &str = "partitions";
 
 /// Virtual users that one thread drives with ease.
 const USERS_A_THREAD: u32 = 64;

@@ -10,7 +10,7 @@ use crate::run::{Order, document};
 use prony_dialect::hammerdb::plan::WORKLOAD;
 use prony_drive::Driven;
 use prony_plan::{Plan, ServerPlan};
-use prony_store::{Rate, Run, RunStore, RunWriter, Severity};
+use prony_store::{Run, RunStore, RunWriter, Severity};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -66,18 +66,9 @@ pub fn finish(
     writer: Option<RunWriter>,
     figures: Option<Figures>,
 ) -> (Run, bool) {
-    document::end(&mut run, &ready.drive, driven, means.signals.asked());
-    if let Some(figures) = figures
-        && !run.rates.iter().any(|rate| rate.name == "TPM")
-    {
-        run.rates.push(Rate {
-            name: "TPM".to_owned(),
-            title: "commits and rollbacks of the server a minute".to_owned(),
-            value: figures.tpm as f64,
-            per_scale: figures.tpm as f64 / f64::from(run.workload.scale.max(1)),
-            note: None,
-        });
-    }
+    let tpm = figures.map(|figures| figures.tpm as f64);
+    let (drive, shares) = (&ready.drive, ready.loaded.program.shares());
+    document::end(&mut run, drive, driven, tpm, &shares, means.signals.asked());
     run.checks = prony_judge::judge(&run);
     let invalid = run.checks.iter();
     for check in invalid.filter(|check| check.severity == Severity::Invalid) {

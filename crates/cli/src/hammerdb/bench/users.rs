@@ -4,7 +4,7 @@
 //! where that is asked for. Must never: change what a user does.
 
 use prony_dialect::hammerdb::RunRequest;
-use prony_session::{Db, Ended, Program, User, UserId};
+use prony_session::{Db, Ended, Limit, Program, Share, User, UserId};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -61,6 +61,14 @@ impl Program for Users {
             settings.push(("late_starts", format!("{} ms apart", self.step.as_millis())));
         }
         settings
+    }
+
+    fn shares(&self) -> Vec<Share> {
+        self.program.shares()
+    }
+
+    fn limits(&self) -> Vec<Limit> {
+        self.program.limits()
     }
 
     fn user(&self, id: UserId, mut db: Db) -> User {

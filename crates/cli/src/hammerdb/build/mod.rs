@@ -12,7 +12,7 @@ use super::lines::Lines;
 use crate::signals::Signals;
 use owner::Database;
 use progress::Told;
-use prony_dialect::hammerdb::plan::{PARTITIONS, WORKLOAD, build_plan};
+use prony_dialect::hammerdb::plan::{WORKLOAD, build_plan};
 use prony_dialect::hammerdb::{BuildLine, BuildRequest, Ended, PROFILES};
 use prony_plan::WorkloadPlan;
 use prony_server::{Control, Target};
@@ -28,11 +28,6 @@ const SEED: u64 = 0;
 pub fn build(request: &BuildRequest, lines: &Lines, signals: &Signals) -> Result<Ended, String> {
     let workload = prony_workload::find(WORKLOAD).map_err(|error| error.to_string())?;
     let plan = build_plan(request)?;
-    if plan.options.contains_key(PARTITIONS) && !workload.options().contains(&PARTITIONS) {
-        return Err(
-            "Prony does not cut order_line in parts: diset tpcc pg_partition false".to_owned(),
-        );
-    }
     if request.vusers > 1 {
         lines.told(1, BuildLine::MonitorThread);
     }
