@@ -4,6 +4,7 @@
 
 use super::ServerArgs;
 use clap::Args;
+use prony_workload::LoadRequest;
 
 /// Arguments of `prony load`.
 #[derive(Args, Debug)]
@@ -32,7 +33,7 @@ pub struct LoadArgs {
     pub scale: Option<u64>,
 
     /// Connections that load at the same time
-    #[arg(long, short = 'j', value_name = "N", default_value_t = 1, help_heading = "Data",
+    #[arg(long, short = 'j', value_name = "N", default_value_t = LoadRequest::DEFAULT_JOBS, help_heading = "Data",
           value_parser = clap::value_parser!(u32).range(1..=256))]
     pub jobs: u32,
 
