@@ -8,6 +8,7 @@
 //! [`thresholds`] says where each begins.
 
 mod client;
+pub mod compare;
 mod errors;
 mod length;
 mod limits;

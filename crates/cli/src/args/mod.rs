@@ -9,7 +9,7 @@ mod stored;
 
 pub use load::{LoadArgs, TablesArgs};
 pub use run::RunArgs;
-pub use stored::{RunsArgs, ShowArgs};
+pub use stored::{CompareArgs, RunsArgs, ShowArgs};
 
 use crate::exit::{self, Exit, Failure};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -71,6 +71,8 @@ pub enum Command {
     Runs(RunsArgs),
     /// Show a stored run again
     Show(ShowArgs),
+    /// Say whether two stored runs may be compared, and set them side by side
+    Compare(CompareArgs),
     /// Be pgbench: its command line, scripts, reports and exit status
     ///
     /// The rest of the line is read as pgbench reads it. A link to prony whose name begins with

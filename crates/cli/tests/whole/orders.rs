@@ -100,6 +100,46 @@ fn what_cannot_be_counted_is_left_out() {
     assert!(number(&mut control, "select count(*) from orders") > 30_000);
 }
 
+#[test]
+fn figures_of_different_profiles_and_modes_are_not_set_side_by_side() {
+    let server = server();
+    let bench = loaded(&server, "mixed");
+    let run = |words: &str| {
+        let words = format!("run tpcc --clients 1 --duration 1s --profile {words}");
+        bench.run(&words).id
+    };
+    let (first, again) = (run("standard"), run("standard"));
+    let other = [run("hammerdb-4.6"), run("standard --mode statements")];
+    // Which checks of so short a run on a busy machine fire is not what this is about.
+    let differs = |other: &str| {
+        let output = bench.local(&format!("compare {first} {other} --json"));
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let differences = found["differences"].as_array().expect("a list").clone();
+        let names = differences
+            .iter()
+            .map(|one| one["what"].as_str().map(str::to_owned));
+        (
+            output.status.code(),
+            names.map(Option::unwrap).collect::<Vec<_>>(),
+        )
+    };
+    let (_, like) = differs(&again);
+    for what in ["workload", "statements", "mode", "profile", "scale"] {
+        assert!(!like.iter().any(|one| one == what), "{what}: {like:?}");
+    }
+    for (other, what) in other.iter().zip(["profile", "mode"]) {
+        let (code, found) = differs(other);
+        assert_eq!(code, Some(7), "{found:?}");
+        assert!(found.iter().any(|one| one == what), "{what}: {found:?}");
+        let shown = bench.local(&format!("compare {first} {other}"));
+        let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+        assert!(text.starts_with("NOT COMPARABLE"), "{text}");
+        assert!(text.contains(what) && !text.contains("NOPM"), "{text}");
+    }
+    let missing = bench.local(&format!("compare {first} none-such"));
+    assert_eq!(missing.status.code(), Some(2), "{}", said(&missing));
+}
+
 /// Of the one run: 1 warehouse, so that nothing comes from another one.
 fn shares_are_as_meant(run: &Run, shown: &str) {
     let of = |name: &str, of: &str| {
