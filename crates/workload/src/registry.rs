@@ -2,7 +2,7 @@
 //!
 //! In: a name. Out: the workload. Must never: do anything else; a new workload is one line here.
 
-use crate::{Error, Workload, script, tpcb, tpcc};
+use crate::{Error, Workload, oltp, script, tpcb, tpcc};
 use prony_plan::WorkloadPlan;
 
 /// All workloads, in the order in which they are listed to users.
@@ -15,6 +15,18 @@ static ALL: &[&dyn Workload] = &[
     &tpcb::SIMPLE_UPDATE,
     &tpcb::SELECT_ONLY,
     &tpcc::TPCC,
+    &oltp::OLTP_READ_WRITE,
+    &oltp::OLTP_READ_ONLY,
+    &oltp::OLTP_WRITE_ONLY,
+    &oltp::OLTP_POINT_SELECT,
+    &oltp::OLTP_INSERT,
+    &oltp::OLTP_UPDATE_INDEX,
+    &oltp::OLTP_UPDATE_NON_INDEX,
+    &oltp::OLTP_DELETE,
+    &oltp::SELECT_RANDOM_POINTS,
+    &oltp::SELECT_RANDOM_RANGES,
+    &oltp::BULK_INSERT,
+    &oltp::HOT_ROW,
     &script::SCRIPT,
 ];
 

@@ -21,7 +21,8 @@ pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
     asked.url = flag("--url", args.server.url.clone());
     asked.workload = flag("WORKLOAD", Some(args.workload.clone()));
     asked.scale = flag("--scale", args.scale);
-    let plan = super::plan::checked(asked, "the command line")?;
+    crate::args::add_options(&mut asked, &args.options);
+    let plan = super::plan::runnable(asked, "the command line")?;
     let workload = server::workload(&plan.workload.name)?;
     let target = server::target(args.server.url.as_deref())?;
     // A server that cannot be reached is no failed load: nothing was begun.

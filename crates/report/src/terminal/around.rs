@@ -81,7 +81,7 @@ pub fn shares(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
             units::count(share.part),
             units::count(share.whole),
             counted.map_or("–".into(), exactly),
-            exactly(share.meant) + &least,
+            share.meant.map_or("–".into(), exactly) + &least,
         ]);
     }
     table.write(out, style, 2)

@@ -59,7 +59,8 @@ fn shares_stand_beside_those_that_are_meant() {
         of: "transactions".into(),
         part,
         whole,
-        meant: 10.0 / 23.0,
+        meant: Some(10.0 / 23.0),
+        exact: false,
         least,
     };
     run.shares = vec![share(429, 1_000, Some(0.43)), share(0, 0, None)];
