@@ -21,7 +21,7 @@ fn counts(distribution: Distribution, high: i64) -> Vec<f64> {
 fn fits(count: f64, probability: f64) -> bool {
     let draws = f64::from(DRAWS);
     let scatter = (draws * probability * (1.0 - probability)).sqrt();
-    (count - draws * probability).abs() <= 5.0 * scatter + 0.5
+    (count - draws * probability).abs() <= 5.0 * scatter + 3.0
 }
 
 fn share(counts: &[f64]) -> f64 {
