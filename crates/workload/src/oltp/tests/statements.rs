@@ -87,7 +87,7 @@ fn the_single_statements_are_what_sysbench_sends() {
             "UPDATE sbtestN SET c=$1 WHERE id=$2",
         ),
         (&oltp::OLTP_DELETE, "DELETE FROM sbtestN WHERE id=$1"),
-        (&oltp::OLTP_INSERT, &in_text.replace("VALUES", "VALUES")),
+        (&oltp::OLTP_INSERT, &in_text),
         (
             &oltp::SELECT_RANDOM_POINTS,
             "SELECT id, k, c, pad FROM sbtestN WHERE k IN ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
