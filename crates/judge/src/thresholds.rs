@@ -28,7 +28,7 @@
 //! | `clock-steps` | note | any |
 //! | `steal` | caveat | more than 1 % of the machine |
 //! | `branch-contention` | caveat | tpcb with fewer branches than clients |
-//! | `shares` | caveat | a share is further from the one that is meant than chance explains |
+//! | `shares` | caveat | a share is further from the one that is meant than chance explains; at all, where each transaction keeps it |
 //! | | note | within chance, but below the least that the specification allows |
 //! | `response-limits` | caveat | a 90th percentile above the workload's limit for its kind |
 //! | `one-host` | note | unix socket, loopback, or a server of Prony's own |

@@ -3,7 +3,8 @@
 //! In: a distribution with its parameters, a range. Out: numbers of the range. Must never: allocate
 //! for a draw, or leave the range.
 //!
-//! Definitions: the documentation of sysbench's options `--rand-*`; for `zipfian` W. Hörmann and
+//! Definitions: the documentation of sysbench's options `--rand-*`, for `special` completed by what
+//! its version 1.0.20 really draws, measured; for `zipfian` W. Hörmann and
 //! G. Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions",
 //! ACM TOMACS 6(3), 1996.
 
@@ -23,9 +24,10 @@ pub enum Distribution {
     Special {
         /// Uniform numbers in the mean that makes the bell, at least 1.
         iterations: u32,
-        /// Size of the middle part, per cent of the range.
+        /// Size of the middle part, per cent of the range, and one number more.
         part_pct: u32,
-        /// Draws out of the middle part, per cent.
+        /// Draws out of the middle part, per cent. They are spread over as large a share of it, its
+        /// upper end: that much smaller is the hot set of sysbench than its documentation says.
         share_pct: u32,
     },
     /// The first numbers most often: a share of 1 - `h` of the draws hits the first share `h`.
@@ -73,9 +75,10 @@ enum Shape {
     },
     Special {
         iterations: u32,
-        /// First number of the middle part, from 0, and how many it has.
-        middle: (i64, i64),
-        share: f64,
+        /// Where the middle part begins, from 0, and its size, in numbers.
+        middle: (f64, f64),
+        /// Below this share of it the bell is drawn from.
+        from: f64,
     },
     Power(f64),
     Zipf(Zipf),
@@ -93,12 +96,12 @@ impl Draw {
                 part_pct,
                 share_pct,
             } => {
-                let part = (i128::from(count) * i128::from(part_pct) / 100) as i64;
-                let part = part.clamp(1, count);
+                let all = count as f64;
+                let part = all * f64::from(part_pct) / 100.0 + 1.0;
                 Shape::Special {
                     iterations,
-                    middle: ((count - part) / 2, part),
-                    share: f64::from(share_pct) / 100.0,
+                    middle: ((all - part) / 2.0, part),
+                    from: 1.0 - f64::from(share_pct) / 100.0,
                 }
             }
             Distribution::Pareto { h } => Shape::Power(h.ln() / (1.0 - h).ln()),
@@ -115,13 +118,14 @@ impl Draw {
             Shape::Bell { iterations } => self.bell(random, iterations),
             Shape::Special {
                 iterations,
-                middle: (first, part),
-                share,
+                middle: (start, part),
+                from,
             } => {
-                if random.unit() < share {
-                    first + random.uniform(0, part - 1)
-                } else {
+                let drawn = random.unit();
+                if drawn < from {
                     self.bell(random, iterations)
+                } else {
+                    ((start + drawn * part) as i64).clamp(0, self.count - 1)
                 }
             }
             Shape::Power(power) => self.at(random.unit().powf(power)),

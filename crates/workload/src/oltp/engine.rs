@@ -5,6 +5,7 @@
 
 use super::event::Sql;
 use super::options::Asked;
+use prony_server::Control;
 
 /// Which dialect of SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,12 @@ pub const BEGIN: &str = "BEGIN";
 pub const COMMIT: &str = "COMMIT";
 
 impl Engine {
+    /// That of the server which a connection leads to.
+    pub fn of(_control: &Control) -> Engine {
+        // Control connections lead to PostgreSQL alone.
+        Engine::Postgres
+    }
+
     /// The statement that makes a table. On MySQL with its key: InnoDB keeps the rows in it.
     pub fn create(self, number: u32, asked: &Asked, is_bulk: bool) -> String {
         let name = table(number);

@@ -49,7 +49,9 @@ pub fn load(
             meter: &meter,
             watch,
         };
-        Job::new(workload, request, &asked, loader).run(&mut remains)
+        let mut control = loader.connect(request.target)?;
+        let engine = Engine::of(&control);
+        Job::new(workload, request, &asked, engine, loader).run(&mut control, &mut remains)
     });
     let tables = asked.tables.unwrap_or(1);
     let size = u64::from(workload.rows(&asked));
@@ -150,6 +152,7 @@ impl<'a> Job<'a> {
         workload: &'a Oltp,
         request: &'a LoadRequest<'a>,
         asked: &'a Asked,
+        engine: Engine,
         loader: Loader<'a>,
     ) -> Self {
         let tables = asked.tables.unwrap_or(1);
@@ -159,7 +162,7 @@ impl<'a> Job<'a> {
             workload,
             request,
             asked,
-            engine: Engine::Postgres,
+            engine,
             tables,
             rows,
             content: Content {
@@ -171,11 +174,9 @@ impl<'a> Job<'a> {
         }
     }
 
-    fn run(&self, remains: &mut Remains) -> Result<Done, Error> {
-        let mut control = self.loader.connect(self.request.target)?;
-        self.loader
-            .lock_out_others(&mut control, self.workload.data)?;
-        let old = tables::find(&mut control)?;
+    fn run(&self, control: &mut Control, remains: &mut Remains) -> Result<Done, Error> {
+        self.loader.lock_out_others(control, self.workload.data)?;
+        let old = tables::find(control)?;
         tables::refuse_foreign(&old, self.workload.columns(), self.tables)?;
         let old: Vec<Found> = old
             .into_iter()
@@ -186,11 +187,11 @@ impl<'a> Job<'a> {
         let unfinished = old.iter().any(|found| self.is_kept(found));
         let method = if self.request.jobs == 1 && self.tables <= few && all <= small && !unfinished
         {
-            self.in_one(&mut control, &old, remains)?
+            self.in_one(control, &old, remains)?
         } else {
-            self.in_parts(&mut control, old, remains)?
+            self.in_parts(control, old, remains)?
         };
-        let found = tables::find(&mut control)?.into_iter();
+        let found = tables::find(control)?.into_iter();
         let found = found.filter(|found| found.number <= self.tables);
         Ok(Done {
             found: found.collect(),

@@ -98,7 +98,7 @@ impl OltpProgram {
             let id = row.int(0).and_then(|id| u64::try_from(id).ok());
             last.push(id.unwrap_or(0));
         }
-        let engine = Engine::Postgres;
+        let engine = Engine::of(control);
         Ok(OltpProgram::new(
             *workload,
             asked,

@@ -26,13 +26,27 @@ pub const fn length(groups: usize) -> usize {
 fn group(random: &mut Random) -> [u8; GROUP] {
     // The upper half of the product: each number comes up equally often but for 1 in 10^8.
     let wide = u128::from(random.next_u64()) * 100_000_000_000;
-    let mut number = (wide >> 64) as u64;
+    let number = (wide >> 64) as u64;
+    // Two halves of 32 bits, and two digits at a time: a row has fifteen of these.
+    let (mut high, mut low) = ((number / 1_000_000) as u32, (number % 1_000_000) as u32);
     let mut digits = [b'0'; GROUP];
-    for digit in digits.iter_mut().rev() {
-        *digit = b'0' + (number % 10) as u8;
-        number /= 10;
+    for place in [9, 7, 5] {
+        set_pair(&mut digits, place, low % 100);
+        low /= 100;
     }
+    for place in [3, 1] {
+        set_pair(&mut digits, place, high % 100);
+        high /= 100;
+    }
+    digits[0] = b'0' + high as u8;
     digits
+}
+
+/// Writes a number below 100.
+#[inline]
+fn set_pair(digits: &mut [u8; GROUP], place: usize, number: u32) {
+    digits[place] = b'0' + (number / 10) as u8;
+    digits[place + 1] = b'0' + (number % 10) as u8;
 }
 
 /// Appends groups of random digits.

@@ -57,25 +57,56 @@ fn gaussian_is_the_mean_of_uniform_numbers() {
     assert!(flat.iter().all(|count| fits(*count, 0.1)), "{flat:?}");
 }
 
+const SPECIAL: Distribution = Distribution::Special {
+    iterations: 12,
+    part_pct: 1,
+    share_pct: 75,
+};
+
 #[test]
-fn special_is_three_quarters_out_of_the_middle_hundredth() {
-    let special = Distribution::Special {
-        iterations: 12,
-        part_pct: 1,
-        share_pct: 75,
-    };
-    let counts = counts(special, 10_000);
-    let middle = &counts[4_950..5_050];
-    // Of the bell, whose standard deviation is 833, 4.78 % is there too.
-    assert!((share(middle) / f64::from(DRAWS) - (0.75 + 0.25 * 0.0478)).abs() < 0.005);
-    // Even inside: each hundredth of it alike.
-    let each = 0.75 / 100.0 + 0.25 * 0.000_478;
+fn special_is_three_quarters_out_of_a_few_numbers_of_the_middle() {
+    let counts = counts(SPECIAL, 10_000);
+    // Of the 101 numbers around the middle, from 4,950.5 on, the upper three quarters.
+    let middle = &counts[4_975..5_050];
+    let bell = 0.25 * 0.000_478;
+    let each = 0.75 / 75.75 + bell;
     assert!(middle.iter().all(|count| fits(*count, each)), "{middle:?}");
-    let outside = share(&counts[..4_950]) / f64::from(DRAWS);
-    assert!((outside - 0.25 * 0.4761).abs() < 0.005, "{outside}");
-    // A middle part of less than one number is one number.
-    let few = self::counts(special, 10);
-    assert!(few[4] > 0.75 * f64::from(DRAWS), "{few:?}");
+    assert!(
+        fits(counts[4_974], 0.25 * 0.75 / 75.75 + bell),
+        "a quarter of a number"
+    );
+    assert!(
+        fits(counts[5_050], 0.5 * 0.75 / 75.75 + bell),
+        "half of one"
+    );
+    let outside = share(&counts[..4_900]) / f64::from(DRAWS);
+    // The bell has a standard deviation of 833: 45.2 % of it is below the middle less a hundred.
+    assert!((outside - 0.25 * 0.4522).abs() < 0.005, "{outside}");
+}
+
+/// What sysbench 1.0.20 drew of 1 to 1,000, shares of 1.6 million draws.
+#[test]
+fn special_draws_as_often_as_sysbench() {
+    let counts = counts(SPECIAL, 1_000);
+    for (number, share) in [
+        (400, 0.0006),
+        (450, 0.0010),
+        (497, 0.0012),
+        (498, 0.0692),
+        (499, 0.0924),
+        (500, 0.0925),
+        (503, 0.0922),
+        (505, 0.0921),
+        (506, 0.0460),
+        (507, 0.0012),
+        (600, 0.0006),
+    ] {
+        let drawn = counts[number - 1] / f64::from(DRAWS);
+        assert!(
+            (drawn - share).abs() < 0.002,
+            "{number}: {drawn} and {share}"
+        );
+    }
 }
 
 #[test]

@@ -42,10 +42,12 @@ fn decode(mut bytes: &[u8]) -> Vec<(u32, u32, String, String)> {
 fn texts_are_groups_of_eleven_digits() {
     let is_group = |group: &str| group.len() == 11 && group.bytes().all(|b| b.is_ascii_digit());
     let rows = decode(&all(1, 1, 0..2_000));
-    let mut digits = [0_u32; 10];
+    let (mut digits, mut first_digits) = ([0_u32; 10], [0_u32; 10]);
     for (place, (id, k, c, pad)) in (0..).zip(&rows) {
         assert_eq!(*id, place + 1);
         assert!((1..=1_000).contains(k));
+        let first = u32::from(c.as_bytes()[0] - b'0');
+        first_digits[first as usize] += 1;
         for (text, groups, length) in [(c, 10, 119), (pad, 5, 59)] {
             assert_eq!(text.len(), length);
             assert_eq!(text.split('-').count(), groups);
@@ -55,6 +57,11 @@ fn texts_are_groups_of_eleven_digits() {
             }
         }
     }
+    // A standard deviation of 13.
+    assert!(
+        first_digits.iter().all(|count| count.abs_diff(200) < 70),
+        "{first_digits:?}"
+    );
     // 330,000 digits: a standard deviation of 172.
     assert!(
         digits.iter().all(|count| count.abs_diff(33_000) < 900),
