@@ -4,7 +4,7 @@
 //! follows from how many were counted.
 
 use crate::found;
-use crate::thresholds::SHARE_SIGMAS;
+use crate::thresholds::{SHARE_EXACT_CAVEAT, SHARE_SIGMAS};
 use crate::words::thousands;
 use prony_store::{Check, Run, Severity, Share};
 
@@ -24,11 +24,18 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
         let each: Vec<String> = off.iter().map(meant).collect();
         let exact = off.iter().any(|share| share.exact);
         let (than, why) = if exact { EXACT } else { DRAWN };
+        let severity = match off.iter().any(|share| !share.exact || is_far_off(share)) {
+            true => Severity::Caveat,
+            false => Severity::Note,
+        };
         return found(
             ID,
-            Severity::Caveat,
+            severity,
             format!("Shares are off{than}: {}.", each.join("; ")),
-            format!("The figures are those of another workload than the one named. {why}"),
+            match severity {
+                Severity::Note => why.to_owned(),
+                _ => format!("The figures are those of another workload than the one named. {why}"),
+            },
         );
     }
     if low.is_empty() {
@@ -62,8 +69,9 @@ const DRAWN: (&str, &str) = (
 /// The same where each transaction keeps them.
 const EXACT: (&str, &str) = (
     "",
-    "Statements met no row where they were to change one: rows were deleted, or others changed them \
-     in between. `prony check` tells whether the data is whole; load again if it is not.",
+    "Statements met no row where they were to change one: rows were deleted before, or other \
+     transactions replaced them meanwhile. `prony check` tells whether the data is whole; load again \
+     if it is not.",
 );
 
 /// Transactions that were under way at the end, or failed: what they would have counted for is not
@@ -91,6 +99,13 @@ fn is_off(share: &Share, lost: f64) -> bool {
     let variance = whole * meant * (1.0 - meant);
     let lost = if variance > 0.0 { lost } else { 0.0 };
     (part - whole * meant).abs() > SHARE_SIGMAS * variance.sqrt() + lost
+}
+
+/// Whether a share that each transaction keeps is off by more than what transactions that meet
+/// explain.
+fn is_far_off(share: &Share) -> bool {
+    let meant = share.meant.unwrap_or_default() * share.whole as f64;
+    (share.part as f64 - meant).abs() > SHARE_EXACT_CAVEAT * share.whole as f64
 }
 
 fn is_low(share: &Share) -> bool {
@@ -175,11 +190,13 @@ mod tests {
         assert_eq!(check(&run), None);
         run.shares = vec![writes(3_999_999, Some(0.2))];
         let check_ = check(&run).expect("off");
-        assert_eq!(check_.severity, Severity::Caveat);
+        assert_eq!(check_.severity, Severity::Note);
         let words = "Shares are off: writes of queries: 3,999,999 of 20,000,000, 20.0 %, with \
              4,000,000 meant.";
         assert_eq!(check_.finding, words);
         assert!(check_.advice.contains("prony check"), "{check_:?}");
+        run.shares = vec![writes(3_959_000, Some(0.2))];
+        assert_eq!(check(&run).expect("far off").severity, Severity::Caveat);
         run.shares = vec![writes(1, None)];
         assert_eq!(check(&run), None, "nobody says how many");
     }

@@ -21,7 +21,7 @@ fn reads_writes_and_others_stand_in_the_result() {
         loaded.contains("Loaded oltp_read_write, scale 2: 6,000 rows"),
         "{loaded}"
     );
-    let words = "run oltp_read_write --clients 4 --transactions 50 -o rand_type=uniform";
+    let words = "run oltp_read_write --clients 1 --transactions 200 -o rand_type=uniform";
     let run = bench.run(words);
     let committed = run.measured.kinds[0].committed;
     assert_eq!(committed, 200);

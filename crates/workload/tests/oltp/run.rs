@@ -38,8 +38,12 @@ fn transactions_leave_as_many_rows_as_they_found() {
             let what = format!("{name} {protocol:?}");
             let ran = ran(&base, name, &uniform, protocol, (4, 25));
             is_whole(&ran, 100, &what);
-            let wanted = [reads * 100, writes * 100, others * 100];
-            assert_eq!(parts(&ran), wanted, "{what}");
+            let now = parts(&ran);
+            assert_eq!(now[0], reads * 100, "{what}");
+            assert_eq!(now[1] + now[2], (writes + others) * 100, "{what}");
+            // An update that waited for a row finds none where another user replaced it.
+            let missed = now[2] - others * 100;
+            assert!(missed <= 10, "{what}: {now:?}");
         }
         for table in 1..=2 {
             let count = format!("select count(*) from sbtest{table} where id between 1 and 2000");
