@@ -29,7 +29,7 @@ use prony_store::{Check, KindFigures, Run, Severity};
 type Checker = fn(&Run) -> Option<Check>;
 
 /// All checks. Among those of one severity this order stays.
-const CHECKS: [Checker; 22] = [
+const CHECKS: [Checker; 24] = [
     errors::nothing_committed,
     littles_law::check,
     errors::errors,
@@ -48,6 +48,8 @@ const CHECKS: [Checker; 22] = [
     stamps::clock_steps,
     machine::steal,
     workload::branch_contention,
+    workload::warehouse_contention,
+    workload::population,
     shares::check,
     limits::check,
     machine::one_host,

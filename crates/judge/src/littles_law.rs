@@ -43,7 +43,7 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
     let gap = accounted / f64::from(clients) - 1.0;
     // Where each client does a count of transactions, those that are done early are idle.
     let idle_at_end = run.plan.pointer("/run/transactions");
-    let may_be_idle = idle_at_end.is_some_and(|count| count.is_u64());
+    let may_be_idle = idle_at_end.is_some_and(|count| count.is_u64()) || starts_late(run);
     if gap.abs() <= LITTLE_GAP || (may_be_idle && gap < 0.0) {
         return None;
     }
@@ -114,6 +114,13 @@ fn not_checked(reason: &str) -> Option<Check> {
     )
 }
 
+/// Whether clients are idle at the beginning of the window: they start one after the other, and the
+/// last only when it has begun.
+fn starts_late(run: &Run) -> bool {
+    let mut settings = run.workload.settings.iter();
+    settings.any(|setting| setting.starts_with("late_starts "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,6 +136,18 @@ mod tests {
 
     fn severity(run: &Run) -> Option<Severity> {
         check(run).map(|check| check.severity)
+    }
+
+    #[test]
+    fn clients_that_start_late_may_be_idle_and_not_busier_than_possible() {
+        let settings = ["mode procedures", "late_starts 500 ms apart"].map(str::to_owned);
+        let mut idle = off_by(-0.5);
+        assert_eq!(severity(&idle), Some(Severity::Invalid));
+        idle.workload.settings = settings.to_vec();
+        assert_eq!(check(&idle), None);
+        let mut busy = off_by(0.5);
+        busy.workload.settings = settings.to_vec();
+        assert_eq!(severity(&busy), Some(Severity::Invalid));
     }
 
     #[test]

@@ -28,6 +28,8 @@
 //! | `clock-steps` | note | any |
 //! | `steal` | caveat | more than 1 % of the machine |
 //! | `branch-contention` | caveat | tpcb with fewer branches than clients |
+//! | `warehouse-contention` | caveat | tpcc with fewer warehouses than clients; than a tenth of them if they think |
+//! | `population` | caveat | tpcc with a profile that is meant for other rows |
 //! | `shares` | caveat | a share is further from the one that is meant than chance explains; or, where each transaction keeps it, by more than 0.2 % of all queries |
 //! | | note | off by less, where each transaction keeps it |
 //! | | note | within chance, but below the least that the specification allows |

@@ -5,6 +5,7 @@
 
 mod benchmark;
 mod common;
+mod hammerdb;
 mod initialize;
 mod life;
 mod logins;
@@ -16,3 +17,4 @@ mod pgbench;
 mod script;
 mod secrecy;
 mod split;
+mod trouble;

@@ -47,6 +47,18 @@ fn what_the_server_counts_stands_beside_new_orders() {
     };
     assert!(at(" NOPM ") < at(" TPM ") && at(" TPM ") < at("transactions/s committed"));
     shares_are_as_meant(&run, &shown);
+    // Its rows are the specification's, and its profile leaves a counter alone.
+    let population = run.checks.iter().find(|check| check.id == "population");
+    let finding = &population.expect("loaded without a profile").finding;
+    assert!(finding.contains("The profile hammerdb ran on customers of the population standard"));
+    let checked = ok(&bench.prony("check tpcc"));
+    let words: Vec<&str> = checked.split_whitespace().collect();
+    let words = words.join(" ");
+    assert!(
+        words.contains("note condition-12: c_balance + c_ytd_payment is what was delivered: not")
+    );
+    assert!(words.contains("not expected to hold here"), "{checked}");
+    assert!(words.contains("ok condition-11:"), "{checked}");
     let table = ok(&bench.local("show last --rates"));
     let names: Vec<_> = table
         .lines()

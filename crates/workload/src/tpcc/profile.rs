@@ -3,6 +3,7 @@
 //! In: a name. Out: a [`Profile`]: each difference from the others is one field. Must never: be
 //! decided anywhere else; code asks a field, not a name.
 
+use super::layout::Population;
 use super::pacing::{HAMMERDB, LIMITS_S, SPECIFICATION, Times};
 
 /// How a profile draws, keys and counts.
@@ -36,6 +37,8 @@ pub struct Profile {
     /// A terminal is answered at once when it asks for a delivery, which is carried out while it
     /// thinks [2.7.2]; else it waits. Without think times nobody has the time.
     pub defers: bool,
+    /// Whose rules the rows follow that it is meant for.
+    pub population: Population,
     /// Keying and think times.
     pub times: Times,
     /// Within what times 90 % of each kind are to end, seconds, in the order of `Kind::ALL`.
@@ -60,6 +63,7 @@ pub static PROFILES: [Profile; 3] = [
         rolls_back: true,
         finds_names: true,
         defers: true,
+        population: Population::Standard,
         times: SPECIFICATION,
         p90_s: Some(LIMITS_S),
     },
@@ -77,6 +81,7 @@ pub static PROFILES: [Profile; 3] = [
         rolls_back: true,
         finds_names: true,
         defers: false,
+        population: Population::HammerDb,
         times: HAMMERDB,
         p90_s: None,
     },
@@ -94,6 +99,7 @@ pub static PROFILES: [Profile; 3] = [
         rolls_back: false,
         finds_names: false,
         defers: false,
+        population: Population::HammerDb,
         times: HAMMERDB,
         p90_s: None,
     },

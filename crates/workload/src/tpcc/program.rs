@@ -7,6 +7,7 @@ use super::customers::Names;
 use super::deck::Deck;
 use super::delivery::{self, Deliveries};
 use super::input::{Draws, Kind};
+use super::layout;
 use super::new_order::{self, NewOrders};
 use super::observed::{Ends, Kept, Observed};
 use super::options::{self, Asked};
@@ -33,6 +34,8 @@ use std::time::Duration;
 pub struct OrderEntryProgram {
     shared: Arc<Shared>,
     statements: Vec<String>,
+    /// How the tables were made, as far as figures depend on it.
+    made: Vec<(&'static str, String)>,
 }
 
 /// What all users of a run share; read only, but for what they add when they end.
@@ -73,6 +76,8 @@ impl OrderEntryProgram {
         // Whoever asks for more than the first problem asks `check_options`.
         let asked = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
         let warehouses = scale_for_run(control, plan.scale)?;
+        let (population, partitions) = layout::found(control)?;
+        refuse_partitions(&asked, partitions)?;
         if asked.mode == Mode::Procedures {
             let profile = asked.profile;
             let functions = [
@@ -84,7 +89,15 @@ impl OrderEntryProgram {
             ];
             procedures::install(control, &functions)?;
         }
-        Ok(OrderEntryProgram::new(asked, warehouses))
+        let program = OrderEntryProgram::new(asked, warehouses);
+        let population = population.name().to_owned();
+        Ok(OrderEntryProgram {
+            made: vec![
+                ("partitions", partitions.to_string()),
+                ("population", population),
+            ],
+            ..program
+        })
     }
 
     /// The program as asked, whose functions are there if its mode needs them.
@@ -105,6 +118,7 @@ impl OrderEntryProgram {
         OrderEntryProgram {
             shared: Arc::new(shared),
             statements: set.texts,
+            made: Vec::new(),
         }
     }
 
@@ -127,6 +141,7 @@ impl Program for OrderEntryProgram {
 
     fn settings(&self) -> Vec<(&'static str, String)> {
         let mut settings = self.asked().named().to_vec();
+        settings.extend(self.made.iter().cloned());
         if self.asked().defers() {
             settings.push(("delivery", "deferred".to_owned()));
         }
@@ -179,6 +194,21 @@ enum Input {
     OrderStatus(super::input::OrderStatus),
     Delivery(super::input::Delivery),
     StockLevel(super::input::StockLevel),
+}
+
+/// # Errors
+/// Another number of partitions is asked for than order_line has.
+fn refuse_partitions(asked: &Asked, found: u32) -> Result<(), Error> {
+    match asked.partitions {
+        Some(asked) if asked != found => Err(Error::Data {
+            problem: format!("order_line has {found} partitions, and {asked} were asked for"),
+            hint: format!(
+                "leave the option partitions out to run on what is there, or load anew with \
+                 --partitions {asked}"
+            ),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// What a transaction came to.
