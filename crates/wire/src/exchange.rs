@@ -4,11 +4,11 @@
 //! for the user. Must never: let a caller see which protocol it is. A second protocol is a second
 //! variant here.
 
+use crate::ServerError;
 use crate::postgres::codec::{Codec, END_COPY, END_COPY_EXTENDED, TERMINATE};
-use crate::postgres::error::ServerError;
 use crate::postgres::reply::{Reply, Row};
-use crate::postgres::violation::Violation;
 use crate::statement::{QueryMode, Statement, Value};
+use crate::violation::Violation;
 
 /// State of a session's transaction block, as the server tells with each reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,8 @@
 //! Must never: let the loop see which protocol it is. A second protocol is a second variant here.
 
 use crate::Channel;
-use crate::postgres::{self, ConnectError, Connector};
+use crate::ConnectError;
+use crate::postgres::{self, Connector};
 
 /// A log-in under way.
 pub enum LogIn {

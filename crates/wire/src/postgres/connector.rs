@@ -3,9 +3,9 @@
 //! In: bytes from a socket. Out: bytes for it, and at the end a [`Session`] with its [`Channel`].
 //! Must never: do I/O or read a clock. The blocking control connection and the loop both use it.
 
-use super::error::ConnectError;
 use super::handshake::{Handshake, Step};
 use super::session::{CancelKey, Login, Session, TlsUse};
+use crate::ConnectError;
 use crate::channel::Channel;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};

@@ -3,9 +3,9 @@
 //! In: nothing. Out: plain data. Must never: show a password or a cancel key.
 
 use super::auth::AuthMethods;
-use super::error::{ConnectError, ServerError};
 use super::scram::KeyCache;
 use crate::Secret;
+use crate::{ConnectError, ServerError};
 
 /// Who logs in, and how. One is shared by all connections to one endpoint.
 #[derive(Debug, Default)]
