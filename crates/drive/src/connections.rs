@@ -10,6 +10,7 @@ use crate::timers::Due;
 use crate::worker::{Seat, Timing, WAIT_MAX_NS, Worker};
 use prony_server::control::{Cause, Failure};
 use prony_session::Ask;
+use prony_wire::Agreed;
 use std::io;
 use std::sync::atomic::Ordering;
 
@@ -91,7 +92,7 @@ impl<I: Io> Worker<'_, I> {
     fn first_step(&mut self, slot: Slot, step: Step) -> Result<(), ConnectError> {
         match step {
             Step::Waiting => {}
-            Step::Up(leftover) => self.seat_up(slot, &leftover),
+            Step::Up(agreed, leftover) => self.seat_up(slot, agreed, &leftover),
             Step::TryLater => self.retry_later(slot),
             Step::Failed(failures) => {
                 return Err(ConnectError::Refused {
@@ -172,11 +173,11 @@ impl<I: Io> Worker<'_, I> {
         self.seats.iter().enumerate().filter_map(late).collect()
     }
 
-    fn seat_up(&mut self, slot: Slot, leftover: &[u8]) {
+    fn seat_up(&mut self, slot: Slot, agreed: Agreed, leftover: &[u8]) {
         let seat = &mut self.seats[slot as usize];
         seat.deadline_ns = u64::MAX;
         seat.up_ns = self.clock.now_ns();
-        seat.conn.opened();
+        seat.conn.opened_as(agreed);
         // Nothing but notices can be here; what breaks the protocol shows with the first reply.
         let _ = seat.conn.feed(leftover);
         self.up += 1;
@@ -203,8 +204,8 @@ impl<I: Io> Worker<'_, I> {
     ) -> usize {
         match step {
             Step::Waiting => return 0,
-            Step::Up(leftover) => {
-                self.seat_up(slot, &leftover);
+            Step::Up(agreed, leftover) => {
+                self.seat_up(slot, agreed, &leftover);
                 self.restored(slot, reports);
             }
             Step::TryLater => {
@@ -244,7 +245,7 @@ impl<I: Io> Worker<'_, I> {
             return self.retry_later(slot);
         }
         match self.begin(slot) {
-            Step::Waiting | Step::Up(_) => {}
+            Step::Waiting | Step::Up(..) => {}
             Step::TryLater => self.retry_later(slot),
             Step::Failed(failures) => {
                 let seat = &mut self.seats[slot as usize];

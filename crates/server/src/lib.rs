@@ -15,6 +15,6 @@ pub use error::Error;
 pub use observe::{Facts, observe};
 pub use postgres::{Environment, redact, resolve, resolve_over};
 pub use target::{
-    Address, AuthMethod, ChannelBinding, Endpoint, RequireAuth, SessionAttrs, SslMode, Target,
-    TcpOptions, Tls,
+    Address, AuthMethod, ChannelBinding, Endpoint, MysqlOptions, Protocol, RequireAuth,
+    SessionAttrs, SslMode, Target, TcpOptions, Tls,
 };

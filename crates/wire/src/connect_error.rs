@@ -52,6 +52,21 @@ pub enum ConnectError {
     /// A name or parameter contains a zero byte, which the protocol cannot carry.
     #[error("the connection parameter \"{0}\" contains a zero byte")]
     ZeroByte(String),
+    /// A plugin of MySQL's authentication that Prony does not speak.
+    #[error("authentication plugin \"{0}\" is not supported")]
+    PluginUnsupported(String),
+    /// MySQL's server wants the password in a way that is only safe over TLS.
+    #[error("authentication plugin \"{0}\" requires a secure connection")]
+    SecureTransportNeeded(&'static str),
+    /// MySQL's server wants the password itself, and nobody allowed it to be sent.
+    #[error("authentication plugin \"mysql_clear_password\" is not enabled")]
+    CleartextRefused,
+    /// The RSA key by which MySQL's server wants the password cannot be used.
+    #[error("{0}")]
+    ServerKey(&'static str),
+    /// The peer does not speak MySQL's protocol, or not correctly.
+    #[error("the server at this address does not speak the MySQL protocol: {0}")]
+    NotMysql(String),
     /// The peer does not speak PostgreSQL's protocol, or not correctly.
     #[error("the server at this address does not speak the PostgreSQL protocol: {0}")]
     Protocol(String),

@@ -92,6 +92,17 @@ impl Statement {
         self.columns
     }
 
+    /// Which value (from 0) each placeholder takes, in the order of the text. Of text that was not
+    /// looked into, as many as it takes values.
+    pub fn slots(&self) -> impl Iterator<Item = usize> {
+        let raw = match self.slots.is_empty() {
+            true => self.parameters,
+            false => 0,
+        };
+        let cut = self.slots.iter().map(|slot| usize::from(*slot));
+        cut.chain(0..usize::from(raw))
+    }
+
     /// What it does to its transaction.
     pub fn effect(&self) -> Effect {
         self.effect

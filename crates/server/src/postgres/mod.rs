@@ -26,7 +26,7 @@ pub use environment::Environment;
 pub use redact::redact;
 
 use crate::error::Error;
-use crate::target::Target;
+use crate::target::{Protocol, Target};
 use options::{Options, Origin};
 use prony_wire::Secret;
 
@@ -104,6 +104,7 @@ pub fn resolve_over(
         session,
         connect_timeout,
         tcp,
+        protocol: Protocol::Postgres,
         warnings,
     })
 }

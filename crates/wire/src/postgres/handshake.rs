@@ -7,7 +7,8 @@
 //! Source: PostgreSQL documentation, "Message Flow: Start-up" and "Message Formats".
 
 use super::auth::{Auth, TlsFacts};
-use super::session::{CancelKey, Login, Session, TlsUse};
+use super::session::{CancelKey, Login, Session};
+use crate::log_in::TlsUse;
 use crate::{ConnectError, ServerError};
 use std::sync::Arc;
 

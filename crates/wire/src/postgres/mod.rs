@@ -11,8 +11,9 @@ pub mod reply;
 mod scram;
 pub mod session;
 
+pub use crate::log_in::TlsUse;
 pub use crate::{ConnectError, ServerError};
 pub use auth::AuthMethods;
 pub use connector::{Connector, Progress};
 pub use handshake::{Handshake, Step};
-pub use session::{CancelKey, ChannelBinding, Login, Parameters, Session, TlsUse};
+pub use session::{CancelKey, ChannelBinding, Login, Parameters, Session};

@@ -49,19 +49,6 @@ pub enum ChannelBinding {
     Require,
 }
 
-/// What one attempt to connect does about TLS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TlsUse {
-    /// Without.
-    No,
-    /// Asks, and goes on without when the server has none.
-    IfOffered,
-    /// Asks, and fails when the server has none.
-    Must,
-    /// Begins with it, without asking (PostgreSQL 17 and later).
-    Direct,
-}
-
 /// What identifies a session to a CancelRequest.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct CancelKey {
