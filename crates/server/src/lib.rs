@@ -6,15 +6,18 @@
 pub mod control;
 pub mod embedded;
 pub mod error;
+mod mysql;
 pub mod observe;
 pub mod postgres;
 pub mod target;
+mod url;
 
 pub use control::{Control, CopyIn};
 pub use error::Error;
 pub use observe::{Facts, observe};
-pub use postgres::{Environment, redact, resolve, resolve_over};
+pub use postgres::{Environment, resolve_over};
 pub use target::{
     Address, AuthMethod, ChannelBinding, Endpoint, MysqlOptions, Protocol, RequireAuth,
     SessionAttrs, SslMode, Target, TcpOptions, Tls,
 };
+pub use url::{redact, resolve};

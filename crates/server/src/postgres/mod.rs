@@ -9,15 +9,15 @@
 mod conninfo;
 mod environment;
 mod hosts;
-mod identity;
+pub(crate) mod identity;
 mod options;
 mod passfile;
 mod redact;
 mod service;
-mod tls;
-mod uri;
+pub(crate) mod tls;
+pub(crate) mod uri;
 mod values;
-mod verify;
+pub(crate) mod verify;
 
 #[cfg(test)]
 mod tests;

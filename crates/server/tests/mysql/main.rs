@@ -1,0 +1,5 @@
+//! The control connection and the log-in against a real MariaDB.
+
+mod control;
+mod login;
+mod support;
