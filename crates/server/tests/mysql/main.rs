@@ -2,4 +2,5 @@
 
 mod control;
 mod login;
+mod others;
 mod support;
