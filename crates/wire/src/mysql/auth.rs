@@ -63,7 +63,7 @@ impl Plugin {
         Ok(match self {
             Plugin::Native if password.is_empty() => Vec::new(),
             Plugin::Native => native(password, scramble(nonce)),
-            Plugin::Ed25519 => ed25519::sign(password, nonce).to_vec(),
+            Plugin::Ed25519 => ed25519::sign(password, &nonce[..nonce.len().min(32)]).to_vec(),
             Plugin::CachingSha2 | Plugin::Sha256 if password.is_empty() => vec![0],
             Plugin::CachingSha2 => sha2(password, scramble(nonce)),
             Plugin::Sha256 if over_tls => terminated(password),
@@ -169,4 +169,114 @@ fn hash(algorithm: &'static digest::Algorithm, parts: &[&[u8]]) -> Vec<u8> {
 fn xor(mut left: Vec<u8>, right: &[u8]) -> Vec<u8> {
     left.iter_mut().zip(right).for_each(|(a, b)| *a ^= b);
     left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Secret;
+
+    /// The random bytes 1 to 20 and the zero behind them.
+    const NONCE: [u8; 21] = [
+        1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 0,
+    ];
+
+    fn login(password: &str) -> Login {
+        Login {
+            password: Some(Secret::new(password)),
+            ..Login::new("ann", "")
+        }
+    }
+
+    fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    #[test]
+    fn answers_are_those_of_an_independent_computation() {
+        // By Python's hashlib.
+        let first = |plugin: Plugin| plugin.first(&login("secret"), &NONCE, false).unwrap();
+        assert_eq!(
+            hex(&first(Plugin::Native)),
+            "b32bb3a583e1340c0a1108d58b1be49781ad8c2f"
+        );
+        assert_eq!(
+            hex(&first(Plugin::CachingSha2)),
+            "746ebe205d56a0707acb3e796e834e0dd7b1d61743b26bd5202c7a623230c7c9"
+        );
+        // As MariaDB's own client answered, recorded.
+        let nonce: Vec<u8> = [
+            0xecb2_815c_3afd_540e_u64,
+            0xa440_4c5b_4dd7_9264,
+            0x08cd_cc64_7ce3_9d81,
+            0x346f_f5db_bd48_906f,
+        ]
+        .iter()
+        .flat_map(|word| word.to_be_bytes())
+        .collect();
+        let answer = Plugin::Ed25519.first(&login("sesame"), &nonce, false);
+        assert_eq!(
+            hex(&answer.unwrap()),
+            "7380bbafea0ee43579b9aff3540b99083216dc418ea81d6c4b4f81cd4f1923a8\
+             1e555a7e76b6102cb3af560571a4f1df376b783fb85fd2f0676a79bd18118000"
+        );
+    }
+
+    #[test]
+    fn empty_passwords_are_said_to_be_empty() {
+        for (plugin, answer) in [
+            (Plugin::Native, &b""[..]),
+            (Plugin::CachingSha2, b"\0"),
+            (Plugin::Sha256, b"\0"),
+        ] {
+            let login = Login::new("ann", "");
+            assert_eq!(plugin.first(&login, &NONCE, false).unwrap(), answer);
+        }
+    }
+
+    #[test]
+    fn a_password_goes_in_the_clear_only_where_that_is_safe_and_allowed() {
+        let mut login = login("secret");
+        let clear = |login: &Login, over_tls| Plugin::Clear.first(login, &NONCE, over_tls);
+        assert!(matches!(
+            clear(&login, true),
+            Err(ConnectError::CleartextRefused)
+        ));
+        login.cleartext = true;
+        let needs = |answer| matches!(answer, Err(ConnectError::SecureTransportNeeded(_)));
+        assert!(needs(clear(&login, false)));
+        assert_eq!(clear(&login, true).unwrap(), b"secret\0");
+        assert!(needs(Plugin::Sha256.first(&login, &NONCE, false)));
+        assert_eq!(
+            Plugin::Sha256.first(&login, &NONCE, true).unwrap(),
+            b"secret\0"
+        );
+        let full =
+            |login: &Login, over_tls| Plugin::CachingSha2.more(&[4], login, &NONCE, over_tls);
+        assert!(full(&login, false).is_err());
+        assert_eq!(
+            full(&login, true).unwrap(),
+            Answer::Send(b"secret\0".to_vec())
+        );
+        login.over_unix_socket = true;
+        assert_eq!(
+            full(&login, false).unwrap(),
+            Answer::Send(b"secret\0".to_vec())
+        );
+        assert_eq!(clear(&login, false).unwrap(), b"secret\0");
+        // A key that was not asked for is not used.
+        login.over_unix_socket = false;
+        let pem = b"-----BEGIN PUBLIC KEY-----";
+        assert!(
+            Plugin::CachingSha2
+                .more(pem, &login, &NONCE, false)
+                .is_err()
+        );
+        login.get_server_public_key = true;
+        assert_eq!(full(&login, false).unwrap(), Answer::Send(vec![2]));
+        assert!(matches!(
+            Plugin::CachingSha2.more(pem, &login, &NONCE, false),
+            Err(ConnectError::ServerKey(_))
+        ));
+    }
 }

@@ -246,7 +246,7 @@ impl Connector {
         self.phase = Phase::Authentication;
         // A server whose own plugin is unknown here asks for the account's.
         self.plugin = match Plugin::named(&self.greeting.plugin) {
-            None | Some(Plugin::Clear) => Plugin::Native,
+            None | Some(Plugin::Clear | Plugin::Ed25519) => Plugin::Native,
             Some(plugin) => plugin,
         };
         let over_tls = self.over_tls();
@@ -337,8 +337,9 @@ impl Connector {
         let mut reader = Reader(rest);
         let name = String::from_utf8_lossy(reader.text()).into_owned();
         self.plugin = Plugin::named(&name).ok_or(ConnectError::PluginUnsupported(name))?;
-        let nonce = reader.0;
-        self.nonce = nonce.strip_suffix(&[0]).unwrap_or(nonce).to_vec();
+        // Some end it by a zero, some do not, and a random byte may be zero too: each plugin takes as
+        // many bytes as it uses.
+        self.nonce = reader.0.to_vec();
         let answer = self
             .plugin
             .first(&self.login, &self.nonce, self.over_tls())?;

@@ -14,7 +14,7 @@ pub(super) struct Greeting {
     pub(super) version: String,
     pub(super) connection_id: u32,
     pub(super) capabilities: u32,
-    /// Random bytes that the answer must contain, without the zero at their end.
+    /// Random bytes that the answer must contain, and perhaps a zero behind them.
     pub(super) nonce: Vec<u8>,
     pub(super) plugin: String,
 }
@@ -59,7 +59,7 @@ fn read(mut reader: Reader<'_>) -> Option<Greeting> {
     if capabilities & flags::SECURE_CONNECTION != 0 {
         let more = nonce_bytes.saturating_sub(8).max(13);
         let rest = reader.take(more.min(reader.0.len()))?;
-        nonce.extend_from_slice(rest.strip_suffix(&[0]).unwrap_or(rest));
+        nonce.extend_from_slice(rest);
     }
     if capabilities & flags::PLUGIN_AUTH != 0 {
         plugin = String::from_utf8_lossy(reader.text()).into_owned();

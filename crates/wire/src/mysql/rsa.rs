@@ -84,3 +84,52 @@ fn mask(data: &mut [u8], seed: &[u8]) {
             .for_each(|(byte, mask)| *byte ^= mask);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Made by OpenSSL for this test.
+    const KEY: &str = "\
+-----BEGIN PUBLIC KEY-----\n\
+MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQCjoXPesHSXyXgkC4fe4ScB/37o\n\
+mJF7IhhfZhBLIRTzSdf2KlG3z/1BdW9kqApaFxbIrcPtfZDJT1h6xFY5DXBMVE7y\n\
+7j4t+jo5h9oj0xOW6kXAh+t+JMnvKk7lVqy3ivdiq4so1niv4O0cE3tgUVnTqQyq\n\
+x58d+hUfW/is4+KNgQIDAQAB\n\
+-----END PUBLIC KEY-----\n\
+";
+
+    #[test]
+    fn the_result_is_that_of_an_independent_computation() {
+        let seed: [u8; HASH] = std::array::from_fn(|place| place as u8);
+        let sealed = encrypt_with(KEY.as_bytes(), b"secret\0", seed).unwrap();
+        assert_eq!(sealed.len(), 128);
+        // By Python's integers and hashlib; OpenSSL decrypts it with the private key.
+        let hash = digest::digest(&digest::SHA256, &sealed);
+        let hex: String = hash.as_ref().iter().map(|b| format!("{b:02x}")).collect();
+        assert_eq!(
+            hex,
+            "310636464d23e91d11018d814c23e83ee618d473281bae752d3996d691726b7c"
+        );
+        let (one, two) = (encrypt(KEY.as_bytes(), b"x"), encrypt(KEY.as_bytes(), b"x"));
+        assert_ne!(one.unwrap(), two.unwrap());
+    }
+
+    #[test]
+    fn bad_keys_and_long_passwords_are_refused() {
+        let refused = |pem: &[u8], length| encrypt(pem, &vec![b'x'; length]).unwrap_err();
+        assert!(refused(b"", 1).contains("cannot be read"));
+        assert!(
+            refused(
+                b"-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n",
+                1
+            )
+            .contains("cannot be read")
+        );
+        assert!(refused(KEY.as_bytes(), 87).contains("too long"));
+        assert!(encrypt(KEY.as_bytes(), &[b'x'; 86]).is_ok());
+        for end in 0..KEY.len() {
+            let _ = encrypt(&KEY.as_bytes()[..end], b"x");
+        }
+    }
+}
