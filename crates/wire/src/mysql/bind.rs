@@ -5,6 +5,7 @@
 
 use super::packet::put_bytes;
 use crate::statement::{Statement, Value};
+use std::io::Write;
 
 /// Types of values, as the server numbers them.
 const TYPE_DOUBLE: u8 = 5;
@@ -41,12 +42,11 @@ fn literal(value: Value<'_>, no_backslash_escapes: bool, out: &mut Vec<u8>) {
             out.push(b')');
         }
         Value::Int(n) => out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes()),
-        // With an exponent it is a floating-point number, not a decimal.
-        Value::Float(x) if x.is_finite() => {
-            out.extend_from_slice(format!("({x:e})").as_bytes());
-        }
+        // With an exponent it is a floating-point number, not a decimal. Writing into memory does
+        // not fail.
+        Value::Float(x) if x.is_finite() => drop(write!(out, "({x:e})")),
         // There is no such value: the server is to say so.
-        Value::Float(x) => out.extend_from_slice(format!("'{x}'").as_bytes()),
+        Value::Float(x) => drop(write!(out, "'{x}'")),
         Value::Text(text) => {
             out.push(b'\'');
             for byte in text.bytes() {
