@@ -12,7 +12,7 @@ pub mod postgres;
 pub mod target;
 mod url;
 
-pub use control::{Control, CopyIn};
+pub use control::{Control, CopyIn, Product};
 pub use error::Error;
 pub use observe::{Facts, observe};
 pub use postgres::{Environment, resolve_over};

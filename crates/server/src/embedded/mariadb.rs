@@ -188,6 +188,7 @@ impl MariaDb {
                 "--skip-name-resolve",
             ])
             .arg("--skip-test-db")
+            .arg(self.tmpdir())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let child = process::spawn(command, libc::SIGKILL);
@@ -222,6 +223,7 @@ impl MariaDb {
             .arg(format!("--pid-file={}", folder.join("pid").display()))
             .arg(format!("--init-file={}", init.display()))
             .arg(format!("--port={}", state.port))
+            .arg(self.tmpdir())
             .args(["--bind-address=127.0.0.1", "--skip-name-resolve"])
             .args(["--innodb-buffer-pool-size=64M", "--max-connections=500"])
             .args(&self.options.arguments);
@@ -260,6 +262,12 @@ impl MariaDb {
             }
             std::thread::sleep(LOOK_EVERY);
         }
+    }
+
+    /// Temporary files of its own: a server that starts removes those of others in a folder that
+    /// they share.
+    fn tmpdir(&self) -> String {
+        format!("--tmpdir={}", self.directory.socket().display())
     }
 
     /// What it runs at each start.

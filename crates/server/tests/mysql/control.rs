@@ -253,3 +253,17 @@ fn a_statement_can_be_cancelled_and_a_connection_killed() {
     assert!(error.is_lost(), "{error}");
     assert!(matches!(control.execute("SELECT 6"), Err(Error::Dead)));
 }
+
+#[test]
+fn a_server_tells_of_itself() {
+    let mut control = database("control_facts");
+    let facts = prony_server::observe(&mut control).unwrap();
+    assert!(facts.version.contains("MariaDB"), "{}", facts.version);
+    let setting = |name: &str| {
+        let found = facts.settings.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    };
+    assert_eq!(setting("innodb_buffer_pool_size"), Some("67108864"));
+    assert!(setting("innodb_flush_log_at_trx_commit").is_some());
+    assert!(facts.settings.is_sorted());
+}
