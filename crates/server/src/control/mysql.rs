@@ -31,6 +31,9 @@ impl Control {
     pub(super) fn new(route: Route, socket: Socket, session: LoggedIn) -> Control {
         let mut exchange = Exchange::mysql(QueryMode::Extended);
         exchange.agree(session.agreed);
+        // Only the end of the session can be here; what breaks the protocol shows with the first
+        // reply.
+        let _ = exchange.feed(&session.leftover);
         Control {
             socket,
             tls: session.channel.description(),

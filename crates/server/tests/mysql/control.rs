@@ -267,3 +267,18 @@ fn a_server_tells_of_itself() {
     assert!(setting("innodb_flush_log_at_trx_commit").is_some());
     assert!(facts.settings.is_sorted());
 }
+
+#[test]
+fn what_is_quoted_comes_back_whatever_the_mode() {
+    let mut control = database("control_quotes");
+    let text = "it's \\ a `\"test\"` \\' é";
+    for mode in ["", "NO_BACKSLASH_ESCAPES", "ANSI_QUOTES"] {
+        control
+            .execute(&format!("SET sql_mode = '{mode}'"))
+            .unwrap();
+        let (name, value) = ("a`b", control.product().quote_literal(text));
+        let name = control.product().quote_identifier(name);
+        let rows = control.query(&format!("SELECT {value} AS {name}")).unwrap();
+        assert_eq!(rows[0][0].as_deref(), Some(text), "{mode}");
+    }
+}

@@ -2,5 +2,6 @@
 
 mod control;
 mod login;
+mod misbehaving;
 mod others;
 mod support;
