@@ -3,7 +3,7 @@
 //! and the test says so.
 
 use crate::support::connect;
-use prony_server::control::Control;
+use prony_server::control::{Control, Product};
 
 /// The accounts that a server's version knows: plugin, whether it needs a safe connection or a key.
 const PLUGINS: [(&str, bool); 3] = [
@@ -33,11 +33,27 @@ fn accounts(root: &mut Control) -> Vec<(&'static str, bool)> {
         .collect();
     let has = |(name, _): &(&str, bool)| active.iter().any(|plugin| plugin == name);
     let found: Vec<_> = PLUGINS.into_iter().filter(has).collect();
+    // Anybody from this host, as old servers let in, would win over an account from anywhere.
+    let _ = root.execute("DROP USER ''@'localhost'");
     for (name, _) in &found {
         let account = &name[..6];
         let _ = root.execute(&format!("DROP USER {account}@'%'"));
+        let mysql = format!("CREATE USER {account}@'%' IDENTIFIED WITH {name} BY 'sesame'");
+        let mariadb =
+            format!("CREATE USER {account}@'%' IDENTIFIED VIA {name} USING PASSWORD('sesame')");
+        let outcome = root.execute(match root.product() {
+            Product::MariaDb => &mariadb,
+            _ => &mysql,
+        });
+        // MySQL 5.6 takes the password of another plugin by other words.
+        let Err(error) = outcome else { continue };
+        eprintln!("{name}: {error}");
+        root.execute(&format!("CREATE USER {account}@'%' IDENTIFIED WITH {name}"))
+            .unwrap();
+        let old = i32::from(*name == "sha256_password") * 2;
+        root.execute(&format!("SET old_passwords = {old}")).unwrap();
         root.execute(&format!(
-            "CREATE USER {account}@'%' IDENTIFIED WITH {name} BY 'sesame'"
+            "SET PASSWORD FOR {account}@'%' = PASSWORD('sesame')"
         ))
         .unwrap();
     }
