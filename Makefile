@@ -16,7 +16,7 @@ PRONY := target/release/prony
 VERSUS = $(if $(PAIRS),--pairs $(PAIRS)) $(if $(RUN_SECONDS),--seconds $(RUN_SECONDS)) \
 	$(if $(SCALE),--scale $(SCALE)) $(if $(RAW),--raw $(RAW))
 
-.PHONY: help build demo test lint versus versus-load versus-pgbench test-pgbench
+.PHONY: help build demo test lint versus versus-load versus-pgbench versus-tpcc test-pgbench
 
 help: ## This list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s@ 2>/dev/null \
@@ -54,6 +54,10 @@ versus: build ## Prony and pgbench in turn: ratios of CPU and TPS, as a table (a
 versus-pgbench: build ## The same for Prony called as pgbench, by identical command lines (about 40 minutes)
 	@scripts/setup versus
 	scripts/versus --cases $(or $(CASES),pgbench) $(VERSUS)
+
+versus-tpcc: build ## What tpcc costs to build and to run, beside the server's bounds (about 20 minutes)
+	@scripts/setup versus
+	scripts/versus --cases $(or $(CASES),tpcc) $(VERSUS) $(if $(WAREHOUSES),--warehouses $(WAREHOUSES))
 
 versus-load: build ## The same for loading alone
 	@scripts/setup versus

@@ -118,6 +118,9 @@ SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
 DIALECT = list(dialect_cases())
 FILES = list(file_cases())
 
+# See orders.py.
+ORDERS = ["tpcc-load", "tpcc-run", "tpcc-memory"]
+
 MEMORY = "memory"
 MEMORY_MOST_BYTES = 150_000_000
 
@@ -127,6 +130,7 @@ GROUPS = {
     "pgbench": [case.id for case in [*DIALECT, *FILES]],
     "pgbench-select": [case.id for case in DIALECT if case.id.startswith("pgbench-select")],
     "pgbench-tpcb": [case.id for case in DIALECT if case.id.startswith("pgbench-tpcb")],
+    "tpcc": ORDERS,
     "pgbench-file": [case.id for case in FILES],
 }
 
@@ -136,15 +140,15 @@ ALL = [*GROUPS["loads"], *GROUPS["runs"], MEMORY]
 def choose(text):
     """The identifiers that a comma-separated list names; `all` and the groups' names stand for many.
 
-    `all` is what native plans are measured by; the pgbench dialect is a group of its own, `pgbench`.
+    `all` is what native plans are measured by; the pgbench dialect and tpcc are groups of their own.
     """
     chosen = []
-    known = {*ALL, *GROUPS["pgbench"]}
+    known = {*ALL, *GROUPS["pgbench"], *GROUPS["tpcc"]}
     for word in filter(None, (word.strip() for word in text.split(","))):
         names = ALL if word == "all" else GROUPS.get(word, [word])
         for name in names:
             if name not in known:
-                raise ValueError(f"no case {name!r}; there are: all, {', '.join([*GROUPS, *ALL, *GROUPS['pgbench']])}")
+                raise ValueError(f"no case {name!r}; there are: all, {', '.join([*GROUPS, *ALL, *GROUPS['pgbench'], *GROUPS['tpcc']])}")
             if name not in chosen:
                 chosen.append(name)
     return chosen

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-from . import cases, figures, selftest
+from . import cases, figures, orders, selftest
 from .server import Server, Trouble, find_bin_dir
 from .tools import Pgbench, Prony
 
@@ -32,16 +32,21 @@ def arguments(argv):
     parser.add_argument("--scale", type=int, default=int(env("SCALE", 50)), help="scale of the tables (SCALE, 50)")
     parser.add_argument("--cases", default=env("CASES", "all"), help=f"all (native plans), {', '.join(cases.GROUPS)}, or some of: {', '.join([*cases.ALL, *cases.GROUPS['pgbench']])} (CASES)")
     parser.add_argument("--memory-clients", type=int, default=int(env("MEMORY_CLIENTS", 500)), help="clients of the smaller memory run (MEMORY_CLIENTS, 500)")
+    parser.add_argument("--warehouses", type=int, default=int(env("WAREHOUSES", 2)), help="warehouses of tpcc-load (WAREHOUSES, 2)")
+    parser.add_argument("--memory-warehouses", default=env("MEMORY_WAREHOUSES", "1,5,20"), help="warehouses of the runs of tpcc-memory (MEMORY_WAREHOUSES, 1,5,20)")
     parser.add_argument("--prony", default=env("PRONY", str(ROOT / "target/release/prony")), help="the prony binary (PRONY)")
     parser.add_argument("--no-fsync", action="store_true", default=bool(env("NO_FSYNC")), help="fsync=off on the server; the report says so (NO_FSYNC)")
     parser.add_argument("--shared-buffers", default=env("SHARED_BUFFERS", "1GB"), help="of the server (SHARED_BUFFERS, 1GB)")
     parser.add_argument("--raw", metavar="FILE", help="write every measurement to FILE as JSON")
     parser.add_argument("--self-test", action="store_true", help="test this script with a made-up prony")
     asked = parser.parse_args(argv)
-    for name in ("pairs", "seconds", "scale", "memory_clients"):
+    for name in ("pairs", "seconds", "scale", "memory_clients", "warehouses"):
         if getattr(asked, name) < 1:
             parser.error(f"--{name.replace('_', '-')} must be at least 1")
     try:
+        asked.memory_warehouses = [int(word) for word in asked.memory_warehouses.split(",")]
+        if len(asked.memory_warehouses) < 2 or sorted(set(asked.memory_warehouses)) != asked.memory_warehouses or asked.memory_warehouses[0] < 1:
+            raise ValueError("--memory-warehouses takes two or more growing numbers")
         asked.cases = cases.choose(asked.cases)
     except ValueError as problem:
         parser.error(str(problem))
@@ -234,6 +239,16 @@ def warm(server):
         server.sql("select sum(abalance) from pgbench_accounts", DATABASE)
 
 
+def measure_orders(asked, bin_dir):
+    """Measures tpcc, on a server of its own; prints. Returns the server's directory, which is gone then."""
+    with tempfile.TemporaryDirectory(prefix="prony-versus-home-", dir="/var/tmp") as home:
+        text, raw, directory = orders.measure(asked, bin_dir, home, say, in_turn, environment)
+    print(text)
+    if asked.raw:
+        pathlib.Path(asked.raw).write_text(json.dumps(raw, default=vars, indent=1))
+    return directory
+
+
 def measure_all(asked, bin_dir):
     """Starts the server, measures, prints; all that could be. Returns the server's directory, which is gone then."""
     raw = {}
@@ -281,11 +296,15 @@ def main(argv):
     try:
         bin_dir = find_bin_dir()
         if asked.self_test:
-            return selftest.run(bin_dir, measure_all, arguments)
+            return selftest.run(bin_dir, measure_all, measure_orders, arguments)
         if not os.access(asked.prony, os.X_OK):
             raise Trouble(f"there is no {asked.prony}: build it by `make build`, or name one by --prony")
         asked.prony = str(pathlib.Path(asked.prony).resolve())
-        measure_all(asked, bin_dir)
+        if set(asked.cases) & set(cases.ORDERS):
+            measure_orders(asked, bin_dir)
+        asked.cases = [case for case in asked.cases if case not in cases.ORDERS]
+        if asked.cases:
+            measure_all(asked, bin_dir)
     except Trouble as problem:
         say(f"versus: {problem}")
         return 1

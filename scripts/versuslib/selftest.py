@@ -12,7 +12,7 @@ import sys
 import tempfile
 import textwrap
 
-from . import cases, figures, tools
+from . import cases, figures, orders, tools
 from .server import Trouble
 
 # A made-up prony: pgbench in disguise, so that a whole pass runs before prony is built.
@@ -28,6 +28,15 @@ if words == ["--version"]:
     print("prony 0.0.0 (made up)"); sys.exit()
 given = dict(zip(words[2::2], words[3::2]))
 url = given["--url"]
+psql = os.path.join(os.path.dirname("{pgbench}"), "psql")
+if words[:2] == ["load", "tpcc"]:
+    assert given["--profile"] == "hammerdb-4.6"
+    command = [psql, "-Xqv", "ON_ERROR_STOP=1", "-d", url]
+    sys.exit(subprocess.run(command, input=os.environ["MADE_UP_TABLES"], text=True).returncode)
+if words[:2] == ["run", "tpcc"]:
+    kind = dict(committed=1000, rolled_back=3, failed=0, tps=500.0)
+    rates = [dict(name="NOPM", value=12_000.0), dict(name="TPM", value=27_000.0)]
+    print(json.dumps(dict(state="complete", rates=rates, measured=dict(kinds=[kind], errors=[])))); sys.exit()
 if words[0] == "load":
     assert words[1] == "tpcb"
     sys.exit(subprocess.call(["{pgbench}", "-iq", "-s", given["--scale"], "-d", url], stderr=2))
@@ -42,6 +51,32 @@ count = int(re.search(r"actually processed: (\\d+)", said).group(1))
 tps = float(re.search(r"tps = ([0-9.]+)", said).group(1))
 kind = dict(committed=count, failed=0, tps=tps)
 print(json.dumps(dict(state="complete", measured=dict(kinds=[kind], errors=[]))))
+"""
+
+# Nine small tables, and functions that take what prony's take.
+TABLES = """\
+create table item (i_id int primary key); create table warehouse (w_id int); create table district (d_id int);
+create table stock (s_id int, s_data varchar(50)); create table customer (c_id int not null, c_discount numeric(4,4));
+create table history (h_id int); create table orders (o_id int); create table new_order (no_o_id int);
+create table order_line (ol_o_id int, ol_amount numeric(6,2));
+insert into item select generate_series(1, 100); insert into customer values (1, 0.1);
+create function prony_tpcc_hammerdb_46_new_order(int, int, int, int, int[], int[], int[], int[], int) returns int
+  language sql as 'select cardinality($5)';
+create function prony_tpcc_hammerdb_46_payment(int, int, int, int, int, text, numeric) returns int language sql as 'select 1';
+create function prony_tpcc_hammerdb_46_delivery(int, int) returns int language sql as 'select 1';
+create function prony_tpcc_hammerdb_46_stock_level(int, int, int) returns int language sql as 'select 1';
+create function prony_tpcc_hammerdb_46_order_status(int, int, int, text) returns int language sql as 'select 1';
+"""
+
+PGBENCH_SCRIPTS = """\
+transaction type: multiple scripts
+number of transactions actually processed: 2300
+tps = 230.500000 (without initial connection time)
+SQL script 1: /tmp/home/new-order.sql
+ - weight: 100 (targets 43.5% of total)
+ - 1000 transactions (43.5% of total, tps = 100.200000)
+SQL script 2: /tmp/home/payment-name.sql
+ - 600 transactions (26.1% of total, tps = 60.000000)
 """
 
 PGBENCH_15 = """\
@@ -100,6 +135,30 @@ def reading():
     assert raises(Trouble, lambda: tools.read_prony(json.dumps({**run, "state": "partial"})))
     kind["failed"] = 1
     assert raises(Trouble, lambda: tools.read_prony(json.dumps(run)))
+
+
+def order_entry():
+    """What is made of the figures of tpcc."""
+    assert orders.read_scripts(PGBENCH_SCRIPTS) == (2300, 230.5, 6012.0)
+    assert raises(Trouble, lambda: orders.read_scripts(PGBENCH_15))
+    kind = {"committed": 990, "rolled_back": 10, "failed": 0, "tps": 99.0}
+    run = {"state": "complete", "measured": {"kinds": [kind], "errors": []}, "rates": [{"name": "NOPM", "value": 5.0}]}
+    assert orders.read_document(json.dumps(run)) == (1000, 99.0, 5.0, 0.0)
+    assert raises(Trouble, lambda: orders.read_document(json.dumps({**run, "state": "partial"})))
+    kind["failed"] = 1
+    assert raises(Trouble, lambda: orders.read_document(json.dumps(run)))
+    assert sum(weight for weight, _ in orders.SCRIPTS.values()) == 230
+
+    prony, bound = [tools.Measurement(4.0, 0.8)] * 3, [tools.Measurement(2.0, 0.2)] * 3
+    rows = orders.load_rows(2, prony, bound)
+    assert rows[0][1:] == ["2.00 (2.00–2.00)", "0.40 (0.40–0.40)", "≤ 0.5", "met", "2.00 (2.00–2.00)"], rows
+    rows = orders.load_rows(1, prony, bound)
+    assert rows[0][4] == "missed", rows
+    rows = orders.run_rows([orders.Orders(5, 0.1, 1000, 200.0, 0, 6000.0, 13000.0)], [orders.Orders(5, 0.2, 1000, 200.0, 0, 8000.0)])
+    assert rows[0][1:] == ["6,000 (6,000–6,000)", "13,000 (13,000–13,000)", "100.0 (100.0–100.0)", "0.75 (0.75–0.75)"], rows
+    # 10 MB at 5, 13 MB at 20: 0.2 MB each, so 13 + 980 × 0.2 = 209 MB.
+    assert orders.memory_rows([(1, 9e6), (5, 10e6), (20, 13e6)])[-1][1:] == ["209", "≤ 300", "met"]
+    assert orders.memory_rows([(5, 10e6), (20, 20e6)])[-1][3] == "missed"
 
 
 def accounting():
@@ -171,6 +230,30 @@ def whole_pass(bin_dir, measure_all, arguments):
     assert not directory.exists(), directory
 
 
+def order_entry_pass(bin_dir, measure_orders, arguments):
+    """All cases of tpcc once, small, with a made-up prony."""
+    with tempfile.TemporaryDirectory() as folder:
+        fake = pathlib.Path(folder) / "prony"
+        fake.write_text(FAKE.format(python=sys.executable, pgbench=bin_dir / "pgbench"))
+        fake.chmod(0o755)
+        raw = pathlib.Path(folder) / "raw.json"
+        small = ["--pairs", "2", "--seconds", "2", "--shared-buffers", "32MB", "--memory-warehouses", "1,2"]
+        asked = arguments([*small, "--cases", "tpcc", "--raw", str(raw), "--prony", str(fake)])
+        out = io.StringIO()
+        os.environ["MADE_UP_TABLES"] = TABLES
+        with contextlib.redirect_stdout(out):
+            directory = measure_orders(asked, bin_dir)
+        del os.environ["MADE_UP_TABLES"]
+        text, found = out.getvalue(), json.loads(raw.read_text())
+    assert [len(found["tpcc-load"][tool]) for tool in ("prony", "bound")] == [2, 2], found
+    assert all(m["nopm"] > 0 and m["transactions"] > 0 for m in found["tpcc-run"]["bound"]), found
+    # Whose memory is looked at is not a copy of this script's own program, as the made-up prony is.
+    assert [count for count, _ in found["tpcc-memory"]] == [1, 2], found
+    for words in ("| prony load tpcc --scale 2 |", "| pgbench -M prepared, the same calls |", "| 1,000 (by extrapolation) |", "synchronous_commit off"):
+        assert words in text, text
+    assert not directory.exists(), directory
+
+
 def a_failure_is_told(bin_dir, measure_all, arguments):
     """A prony that fails costs its row, not the report, and the status says so."""
     with tempfile.TemporaryDirectory() as folder:
@@ -191,11 +274,13 @@ def a_failure_is_told(bin_dir, measure_all, arguments):
     assert "| prony | could not be measured |" in out.getvalue(), out.getvalue()
 
 
-def run(bin_dir, measure_all, arguments):
+def run(bin_dir, measure_all, measure_orders, arguments):
     """Returns the exit status."""
-    for test in (arithmetic, reading, accounting, order):
+    for test in (arithmetic, reading, order_entry, accounting, order):
         test()
         print(f"versus self-test: {test.__name__} ok")
+    order_entry_pass(bin_dir, measure_orders, arguments)
+    print("versus self-test: order_entry_pass ok")
     for test in (whole_pass, a_failure_is_told):
         test(bin_dir, measure_all, arguments)
         print(f"versus self-test: {test.__name__} ok")

@@ -6,6 +6,7 @@
 mod args;
 mod command;
 mod exit;
+mod hammerdb;
 mod pgbench;
 mod run;
 mod secrets;
@@ -26,8 +27,12 @@ fn main() -> ExitCode {
     if pgbench::is_name(argv0) {
         return pgbench::main(argv0, &arguments[1..]);
     }
+    if hammerdb::is_name(argv0) {
+        return hammerdb::main(&arguments[1..]);
+    }
     let ended = match args::parse(&arguments) {
         Ok(Command::Pgbench { arguments }) => return pgbench::main("pgbench", &arguments),
+        Ok(Command::Hammerdbcli { arguments }) => return hammerdb::main(&arguments),
         Ok(asked) => command::obey(asked, &arguments),
         Err(failure) => Err(failure),
     };

@@ -6,8 +6,9 @@
 use crate::happening::{Happening, Incident, Reports};
 use crate::io::{Event, Io, Slot, What};
 use crate::link::Step;
+use crate::seat::Seat;
 use crate::timers::Due;
-use crate::worker::{Seat, Timing, WAIT_MAX_NS, Worker};
+use crate::worker::{Timing, WAIT_MAX_NS, Worker};
 use prony_server::control::{Cause, Failure};
 use prony_session::Ask;
 use prony_wire::Agreed;

@@ -7,16 +7,17 @@
 //! complete or whose time has come. The clock is read afresh for each.
 
 use crate::clock::Clock;
-use crate::connections::{RETRY_FIRST_NS, describe};
+use crate::connections::describe;
 use crate::happening::{Happening, Incident, Reports, panic_text};
 use crate::io::{Event, Io, Slot, What};
-use crate::link::{Link, Routes, Scratch};
+use crate::link::{Routes, Scratch};
 use crate::pace;
 use crate::run::Tap;
+use crate::seat::Seat;
 use crate::stamps::{CALIBRATED, Stamps};
 use crate::timers::{Due, Timers};
 use prony_measure::Recorder;
-use prony_session::{Ask, Conn, Db, DbError, Desk, Ended, Program, User, UserId};
+use prony_session::{Ask, Conn, Db, DbError, Desk, Ended, Program, UserId};
 use prony_wire::Fed;
 use std::collections::VecDeque;
 use std::io;
@@ -25,6 +26,8 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Waker};
 
+/// So many replies ahead what belongs to a user is fetched into the CPU's cache.
+const AHEAD: usize = 6;
 /// The longest wait of a turn, so that a request to end the run is seen soon.
 pub(crate) const WAIT_MAX_NS: u64 = 50_000_000;
 /// What a worker is to do.
@@ -71,34 +74,6 @@ impl Timing {
     }
 }
 
-/// One user and its connection.
-pub(crate) struct Seat {
-    pub(crate) conn: Rc<Conn>,
-    pub(crate) link: Link,
-    pub(crate) user: Option<User>,
-    /// Its replies bear stamps.
-    pub(crate) stamps: bool,
-    /// The request in flight asked for a transmit stamp.
-    pub(crate) stamped: bool,
-    /// When the attempt to connect has taken too long.
-    pub(crate) deadline_ns: u64,
-    /// The last wait before a new try to connect.
-    pub(crate) backoff_ns: u64,
-    /// When its connection came up.
-    pub(crate) up_ns: u64,
-    /// Its last connection was lost at once: the next waits, as if it had been refused.
-    pub(crate) brief: bool,
-    /// Its connection was lost and is not back.
-    pub(crate) missing: bool,
-}
-
-impl Seat {
-    /// Closes the connection, politely if it is up.
-    pub(crate) fn close(&mut self, io: &mut impl Io, slot: Slot) {
-        self.link.close(io, slot, self.conn.farewell());
-    }
-}
-
 /// The connections of one thread, and the loop over them.
 pub struct Worker<'a, I: Io> {
     pub(crate) io: I,
@@ -122,18 +97,7 @@ impl<'a, I: Io> Worker<'a, I> {
     /// A worker with all its connections down.
     pub fn new(io: I, assignment: Assignment<'a>, desk: Desk) -> Self {
         let clock = io.clock();
-        let seat = |_| Seat {
-            conn: Rc::new((assignment.conn)()),
-            link: Link::down(),
-            user: None,
-            stamps: false,
-            stamped: false,
-            deadline_ns: u64::MAX,
-            backoff_ns: RETRY_FIRST_NS,
-            up_ns: 0,
-            brief: false,
-            missing: false,
-        };
+        let seat = |_| Seat::new((assignment.conn)());
         Worker {
             seats: assignment.users.iter().map(seat).collect(),
             stamps: Stamps::new(clock.clone()),
@@ -200,7 +164,10 @@ impl<'a, I: Io> Worker<'a, I> {
             self.io.turn(until_ns, &mut events)?;
             resumed_ns = self.clock.now_ns();
             self.stamps.refresh(resumed_ns, timing.recorder.stamps());
-            for event in &events {
+            for (place, event) in events.iter().enumerate() {
+                if let Some(next) = events.get(place + AHEAD) {
+                    self.seats[next.slot as usize].prefetch();
+                }
                 live -= self.handle(*event, &mut timing, reports);
             }
             live -= self.wake(&mut timing, reports);

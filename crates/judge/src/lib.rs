@@ -8,13 +8,16 @@
 //! [`thresholds`] says where each begins.
 
 mod client;
+pub mod compare;
 mod errors;
 mod length;
+mod limits;
 mod littles_law;
 mod machine;
 mod rate;
 #[cfg(test)]
 mod sample;
+mod shares;
 mod stall;
 mod stamps;
 pub mod thresholds;
@@ -27,7 +30,7 @@ use prony_store::{Check, KindFigures, Run, Severity};
 type Checker = fn(&Run) -> Option<Check>;
 
 /// All checks. Among those of one severity this order stays.
-const CHECKS: [Checker; 20] = [
+const CHECKS: [Checker; 24] = [
     errors::nothing_committed,
     littles_law::check,
     errors::errors,
@@ -46,6 +49,10 @@ const CHECKS: [Checker; 20] = [
     stamps::clock_steps,
     machine::steal,
     workload::branch_contention,
+    workload::warehouse_contention,
+    workload::population,
+    shares::check,
+    limits::check,
     machine::one_host,
     stamps::no_split,
 ];

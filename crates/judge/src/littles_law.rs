@@ -18,6 +18,9 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
     let seconds = run.measured.seconds;
     let clients = run.drive.clients;
     let ended = ended(figures);
+    if thinks(run) {
+        return None;
+    }
     if run.drive.pace != "closed" || clients == 0 || seconds <= 0.0 || ended == 0 {
         return None;
     }
@@ -40,7 +43,7 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
     let gap = accounted / f64::from(clients) - 1.0;
     // Where each client does a count of transactions, those that are done early are idle.
     let idle_at_end = run.plan.pointer("/run/transactions");
-    let may_be_idle = idle_at_end.is_some_and(|count| count.is_u64());
+    let may_be_idle = idle_at_end.is_some_and(|count| count.is_u64()) || starts_late(run);
     if gap.abs() <= LITTLE_GAP || (may_be_idle && gap < 0.0) {
         return None;
     }
@@ -87,6 +90,12 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
     )
 }
 
+/// Whether users key and think between their transactions.
+fn thinks(run: &Run) -> bool {
+    let settings = &run.workload.settings;
+    settings.iter().any(|setting| setting == "pacing spec")
+}
+
 /// How long at the end of the window no transaction ended though some were in flight, in intervals
 /// of the series; it may have begun up to one of them earlier.
 fn stood_still(run: &Run) -> Option<f64> {
@@ -105,6 +114,13 @@ fn not_checked(reason: &str) -> Option<Check> {
     )
 }
 
+/// Whether clients are idle at the beginning of the window: they start one after the other, and the
+/// last only when it has begun.
+fn starts_late(run: &Run) -> bool {
+    let mut settings = run.workload.settings.iter();
+    settings.any(|setting| setting.starts_with("late_starts "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,6 +136,18 @@ mod tests {
 
     fn severity(run: &Run) -> Option<Severity> {
         check(run).map(|check| check.severity)
+    }
+
+    #[test]
+    fn clients_that_start_late_may_be_idle_and_not_busier_than_possible() {
+        let settings = ["mode procedures", "late_starts 500 ms apart"].map(str::to_owned);
+        let mut idle = off_by(-0.5);
+        assert_eq!(severity(&idle), Some(Severity::Invalid));
+        idle.workload.settings = settings.to_vec();
+        assert_eq!(check(&idle), None);
+        let mut busy = off_by(0.5);
+        busy.workload.settings = settings.to_vec();
+        assert_eq!(severity(&busy), Some(Severity::Invalid));
     }
 
     #[test]
@@ -166,6 +194,15 @@ mod tests {
         let mut run = off_by(-0.5);
         run.drive.pace = "rate".to_owned();
         assert_eq!(check(&run), None);
+    }
+
+    #[test]
+    fn not_where_users_think() {
+        let mut run = off_by(-0.9);
+        run.workload.settings = vec!["mode procedures".to_owned(), "pacing spec".to_owned()];
+        assert_eq!(check(&run), None);
+        run.workload.settings[1] = "pacing none".to_owned();
+        assert_eq!(severity(&run), Some(Severity::Invalid));
     }
 
     #[test]

@@ -71,6 +71,7 @@ pub(crate) fn healthy() -> Run {
         },
         warmup: None,
         rates: Vec::new(),
+        shares: Vec::new(),
         measured: Figures {
             seconds: 60.0,
             kinds: vec![all],

@@ -28,6 +28,11 @@
 //! | `clock-steps` | note | any |
 //! | `steal` | caveat | more than 1 % of the machine |
 //! | `branch-contention` | caveat | tpcb with fewer branches than clients |
+//! | `warehouse-contention` | caveat | tpcc with fewer warehouses than clients; than a tenth of them if they think |
+//! | `population` | caveat | tpcc with a profile that is meant for other rows |
+//! | `shares` | caveat | a share is further from the one that is meant than chance explains |
+//! | | note | within chance, but below the least that the specification allows |
+//! | `response-limits` | caveat | a 90th percentile above the workload's limit for its kind |
 //! | `one-host` | note | unix socket, loopback, or a server of Prony's own |
 //! | `no-split` | note | no kernel stamps |
 
@@ -40,6 +45,9 @@ pub const LITTLE_LONGEST_MEAN: f64 = 0.01;
 pub const LITTLE_SHORTEST_PARTIAL_S: f64 = 1.0;
 /// Failed transactions that spoil a result, share of all that ended.
 pub const ERRORS_INVALID: f64 = 0.01;
+/// Standard deviations of a count of draws by which chance may put it off its mean: one in some
+/// hundred thousand runs of ten shares is off by more.
+pub const SHARE_SIGMAS: f64 = 5.0;
 /// Length of an outage that lasts to the end of the run and spoils it, share of the window.
 pub const OUTAGE_TO_END: f64 = 0.01;
 /// Least share of the asked rate for a result at that rate.

@@ -20,6 +20,7 @@ pub mod tally;
 pub use collector::{Collected, Collector, Row, Totals};
 pub use distribution::Distribution;
 pub use errors::{ErrorEntry, ErrorLedger};
+pub use hdrhistogram::Counter;
 pub use health::{Health, ProcessHealth, ProcessProbe};
 pub use interval::{Interval, Leftover, StampCounts};
 pub use recorder::Recorder;

@@ -65,6 +65,29 @@ pub fn percentiles(out: &mut dyn Write, run: &Run) -> io::Result<()> {
     Ok(())
 }
 
+/// Writes the rates that the workload's field knows by name, and transactions a second: one line
+/// each. A rate that is not known has no line.
+pub fn rates(out: &mut dyn Write, run: &Run) -> io::Result<()> {
+    writeln!(out, "name,value,per_scale,note,title")?;
+    for rate in &run.rates {
+        writeln!(
+            out,
+            "{},{},{},{},{}",
+            quoted(&rate.name),
+            rate.value,
+            rate.per_scale,
+            quoted(rate.note.as_deref().unwrap_or_default()),
+            quoted(&rate.title),
+        )?;
+    }
+    let Some(all) = run.measured.kinds.first() else {
+        return Ok(());
+    };
+    let per_scale = all.tps / f64::from(run.workload.scale.max(1));
+    let title = "transactions committed a second";
+    writeln!(out, "TPS,{},{per_scale},,{title}", all.tps)
+}
+
 fn percentile_line(
     out: &mut dyn Write,
     kind: &str,
@@ -130,6 +153,23 @@ mod tests {
         let cells: Vec<&str> = lines[1].split(',').collect();
         assert_eq!(cells[9], "");
         assert_eq!(cells.len(), lines[0].split(',').count());
+    }
+
+    #[test]
+    fn each_rate_has_a_line_and_an_unknown_one_none() {
+        let mut run = sample_run::closed();
+        assert_eq!(lines(rates, &run).len(), 2, "a header and TPS");
+        run.rates = vec![prony_store::Rate {
+            name: "NOPM".into(),
+            title: "new orders, committed".into(),
+            value: 54_818.5,
+            per_scale: 548.185,
+            note: None,
+        }];
+        let lines = lines(rates, &run);
+        assert_eq!(lines[0], "name,value,per_scale,note,title");
+        assert_eq!(lines[1], "NOPM,54818.5,548.185,,\"new orders, committed\"");
+        assert!(lines[2].starts_with("TPS,27700,"), "{}", lines[2]);
     }
 
     #[test]

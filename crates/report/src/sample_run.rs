@@ -96,6 +96,7 @@ pub fn closed() -> Run {
             title: "bank accounts: update an account, its teller and its branch, add to the history (7 statements)".into(),
             scale: 100,
             settings: vec!["mode statements".into()],
+            limits: Vec::new(),
             kinds: vec!["tpcb".into()],
             statements: vec!["SELECT 1".into()],
         },
@@ -118,6 +119,7 @@ pub fn closed() -> Run {
         },
         warmup: None,
         rates: Vec::new(),
+        shares: Vec::new(),
         measured: Figures {
             seconds,
             kinds: vec![

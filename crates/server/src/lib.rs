@@ -5,6 +5,7 @@
 
 pub mod control;
 pub mod embedded;
+pub mod ended;
 pub mod error;
 mod mysql;
 pub mod observe;
@@ -13,6 +14,7 @@ pub mod target;
 mod url;
 
 pub use control::{Control, CopyIn, Product};
+pub use ended::{Ended, ended, ended_per_minute};
 pub use error::Error;
 pub use observe::{Facts, observe};
 pub use postgres::{Environment, resolve_over};

@@ -55,6 +55,20 @@ impl Db {
     /// # Errors
     /// [`Ended`] when no transaction is to start any more.
     pub async fn start(&mut self, kind: Kind) -> Result<(), Ended> {
+        self.begin(kind, None).await
+    }
+
+    /// The same for a transaction that was due at `due_ns` of the run's clock, when the connection
+    /// was still busy with another one of this user: its response counts from then. With a rate the
+    /// pace alone says what is due.
+    ///
+    /// # Errors
+    /// As [`Db::start`].
+    pub async fn start_late(&mut self, kind: Kind, due_ns: u64) -> Result<(), Ended> {
+        self.begin(kind, Some(due_ns)).await
+    }
+
+    async fn begin(&mut self, kind: Kind, due_ns: Option<u64>) -> Result<(), Ended> {
         loop {
             if self.is_done() {
                 return Err(Ended::Finished);
@@ -74,7 +88,7 @@ impl Db {
             let scheduled_ns = if self.desk.rules().paced {
                 self.conn.scheduled_ns()
             } else {
-                started_ns
+                due_ns.map_or(started_ns, |due_ns| due_ns.min(started_ns))
             };
             self.last_start_ns = Some(started_ns);
             // Who was ready in time is served, however late the loop was.

@@ -13,5 +13,5 @@ pub use conn::{Ask, Conn};
 pub use db::{Db, Rows};
 pub use desk::{Desk, Rules};
 pub use error::DbError;
-pub use program::{Ended, Program, User, UserId};
+pub use program::{Ended, Limit, Program, Share, User, UserId};
 pub use prony_measure::{ErrorClass, Kind, Outcome, Parts, Sample};

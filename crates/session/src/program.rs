@@ -35,6 +35,35 @@ pub struct UserId {
     pub seed: u64,
 }
 
+/// How often users did a thing, and how often they were to do it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    /// What they did, such as `rolled back`.
+    pub name: &'static str,
+    /// Of what it is a share, such as `new orders`.
+    pub of: &'static str,
+    /// How often.
+    pub part: u64,
+    /// Of how many.
+    pub whole: u64,
+    /// The share that is meant, 0 to 1.
+    pub meant: f64,
+    /// The least that a specification allows, 0 to 1.
+    pub least: Option<f64>,
+}
+
+/// Within what time most transactions of a kind are to end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limit {
+    /// The kind's name.
+    pub kind: &'static str,
+    /// 90 % of them are to end within so long, seconds.
+    pub p90_s: f64,
+    /// They are carried out in the background: their time is from queueing to completion, and no
+    /// user waits for it.
+    pub deferred: bool,
+}
+
 /// The program of one workload at one scale, shared by all workers.
 pub trait Program: Send + Sync {
     /// Names of its kinds of transaction; a sample's `kind` is an index into it.
@@ -48,6 +77,16 @@ pub trait Program: Send + Sync {
 
     /// What decides what its figures mean, by name, every default filled in; results name it.
     fn settings(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    /// What the users that have ended did, warm-up included, where shares of it are meant.
+    fn shares(&self) -> Vec<Share> {
+        Vec::new()
+    }
+
+    /// Within what time most transactions of a kind are to end.
+    fn limits(&self) -> Vec<Limit> {
         Vec::new()
     }
 

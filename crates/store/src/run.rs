@@ -3,6 +3,7 @@
 //! In: figures, plan and observations. Out: one JSON document with a schema version. Must never:
 //! hold a password; change a figure. All times are seconds or nanoseconds, as the names say.
 
+use crate::named::{Limit, Rate, Share};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -47,6 +48,9 @@ pub struct Run {
     /// What the workload's field counts beside transactions a second, such as NOPM; leads the result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rates: Vec<Rate>,
+    /// What users did, where shares of it are meant: over the whole run, warm-up included.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<Share>,
     /// One entry a second, warm-up included.
     pub series: Vec<Second>,
     /// Reconnects, outages and the like, in order of time.
@@ -79,6 +83,7 @@ impl Default for Run {
             warmup: None,
             measured: Figures::default(),
             rates: Vec::new(),
+            shares: Vec::new(),
             series: Vec::new(),
             events: Vec::new(),
             client: Client::default(),
@@ -86,22 +91,6 @@ impl Default for Run {
             checks: Vec::new(),
         }
     }
-}
-
-/// A rate under the name by which the workload's field knows it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Rate {
-    /// Its name, such as `NOPM`.
-    pub name: String,
-    /// What it counts: `new orders committed a minute`.
-    pub title: String,
-    /// The figure.
-    pub value: f64,
-    /// For each unit of scale.
-    pub per_scale: f64,
-    /// What is to be known about it; absent where there is nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
 }
 
 /// How a run ended.
@@ -176,6 +165,9 @@ pub struct Workload {
     /// What decides what its figures mean, as `name value`: figures of other settings do not compare.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<String>,
+    /// Within what times most transactions of a kind are to end; empty where nobody says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<Limit>,
     /// Kinds of transaction.
     pub kinds: Vec<String>,
     /// The statements, as they stand before values are put in.

@@ -81,18 +81,27 @@ pub trait Workload: Send + Sync {
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<Loaded, Error>;
 }
 
-/// A rate of one kind of transaction, by the minute.
+/// A rate by the minute.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateOf {
     /// Its name, such as `NOPM`.
     pub name: &'static str,
     /// What it counts.
     pub title: &'static str,
-    /// The kind that is counted when it commits.
-    pub kind: &'static str,
+    /// What is counted.
+    pub counted: Counted,
     /// The most that a unit of scale gives with the specification's keying and think times, and what
     /// more than that is called.
     pub most_per_scale: Option<(f64, &'static str)>,
+}
+
+/// What a rate counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// Committed transactions of this kind.
+    Kind(&'static str),
+    /// All that the server counts as ended, committed or not, in all its databases and by whomever.
+    Server,
 }
 
 /// What is asked of a load.

@@ -4,6 +4,7 @@
 
 use super::ServerArgs;
 use clap::Args;
+use prony_workload::LoadRequest;
 
 /// Arguments of `prony load`.
 #[derive(Args, Debug)]
@@ -16,6 +17,7 @@ with the warehouses that are missing.
 Examples:
   prony load tpcb --url postgres://bench@db1/bench --scale 100
   prony load tpcc --scale 100 --jobs 4         a hundred warehouses
+  prony load tpcc --scale 800 --jobs 8 --profile hammerdb --partitions 8
   prony load tpcb --scale 1000 --jobs 8        server from the environment, eight connections")]
 pub struct LoadArgs {
     /// Name of the workload; `prony workloads` lists them
@@ -31,9 +33,19 @@ pub struct LoadArgs {
     pub scale: Option<u64>,
 
     /// Connections that load at the same time
-    #[arg(long, short = 'j', value_name = "N", default_value_t = 1, help_heading = "Data",
+    #[arg(long, short = 'j', value_name = "N", default_value_t = LoadRequest::DEFAULT_JOBS, help_heading = "Data",
           value_parser = clap::value_parser!(u32).range(1..=256))]
     pub jobs: u32,
+
+    /// Workload `tpcc`: the profile that the rows are for, standard or hammerdb (hammerdb-4.6): of
+    /// HammerDB's customers half have bad credit, of the specification's a tenth [default: standard]
+    #[arg(long, value_name = "PROFILE", help_heading = "Data")]
+    pub profile: Option<String>,
+
+    /// Workload `tpcc`: hash partitions of order_line by its warehouse; 0 is a plain table. HammerDB's
+    /// pg_partition makes one for each 100 warehouses [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Data")]
+    pub partitions: Option<i64>,
 
     /// Seed of the data, where it has random values
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Data")]

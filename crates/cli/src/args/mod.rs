@@ -9,7 +9,7 @@ mod stored;
 
 pub use load::{LoadArgs, TablesArgs};
 pub use run::RunArgs;
-pub use stored::{RunsArgs, ShowArgs};
+pub use stored::{CompareArgs, RunsArgs, ShowArgs};
 
 use crate::exit::{self, Exit, Failure};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -26,6 +26,7 @@ Examples:
   prony run plan.toml --rate 5000              a plan from a file, with one thing changed
   prony show last                              the result of the last run once more
   prony pgbench -c 64 -j 2 -T 60 bench         what pgbench does with these arguments
+  prony hammerdbcli auto build.tcl             what hammerdbcli does with this script
 
 The result goes to stdout, everything else to stderr.";
 
@@ -70,6 +71,8 @@ pub enum Command {
     Runs(RunsArgs),
     /// Show a stored run again
     Show(ShowArgs),
+    /// Say whether two stored runs may be compared, and set them side by side
+    Compare(CompareArgs),
     /// Be pgbench: its command line, scripts, reports and exit status
     ///
     /// The rest of the line is read as pgbench reads it. A link to prony whose name begins with
@@ -77,6 +80,16 @@ pub enum Command {
     #[command(disable_help_flag = true)]
     Pgbench {
         /// pgbench's own arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Be hammerdbcli: its commands, scripts, results and logs
+    ///
+    /// Commands come from standard input, or from a file: auto FILE. A link to prony whose name begins
+    /// with hammerdbcli does the same.
+    #[command(disable_help_flag = true)]
+    Hammerdbcli {
+        /// hammerdbcli's own arguments
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },

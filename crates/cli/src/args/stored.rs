@@ -1,4 +1,4 @@
-//! Arguments of `runs` and `show`.
+//! Arguments of `runs`, `show` and `compare`.
 //!
 //! In: clap. Out: plain values. Must never: decide what a value means.
 
@@ -18,6 +18,7 @@ pub struct RunsArgs {
 Examples:
   prony show last
   prony show 20261120-2333 --csv > seconds.csv
+  prony show last --rates
   prony show last --json | jq .measured.kinds[0].tps")]
 pub struct ShowArgs {
     /// Id of the run, the beginning of one, `last`, or a file with the document
@@ -43,4 +44,31 @@ pub struct Format {
     /// The percentiles of the measured window, as CSV
     #[arg(long)]
     pub percentiles: bool,
+
+    /// What the workload's field counts by names of its own, such as NOPM and TPM, as CSV
+    #[arg(long)]
+    pub rates: bool,
+}
+
+/// Arguments of `prony compare`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Exit code 7 says that the figures do not compare: of two workloads, modes, profiles, scales, protocols,
+or promises about a commit, or of a run that must not be used.
+
+Examples:
+  prony compare 20261120-2333 last
+  prony compare before.json after.json --json | jq -r .verdict")]
+pub struct CompareArgs {
+    /// The run that the other is measured against, named as in `prony show`
+    #[arg(value_name = "A")]
+    pub a: String,
+
+    /// The other one
+    #[arg(value_name = "B")]
+    pub b: String,
+
+    /// All of it, as JSON
+    #[arg(long)]
+    pub json: bool,
 }

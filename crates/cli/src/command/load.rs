@@ -21,6 +21,10 @@ pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
     asked.url = flag("--url", args.server.url.clone());
     asked.workload = flag("WORKLOAD", Some(args.workload.clone()));
     asked.scale = flag("--scale", args.scale);
+    let profile = args.profile.clone().map(Into::into);
+    asked.add_option_value("--profile", "profile", profile);
+    let partitions = args.partitions.map(Into::into);
+    asked.add_option_value("--partitions", "partitions", partitions);
     let plan = super::plan::checked(asked, "the command line")?;
     let workload = server::workload(&plan.workload.name)?;
     let target = server::target(args.server.url.as_deref())?;

@@ -29,8 +29,9 @@ pub fn obey(command: Command, arguments: &[OsString]) -> Result<Exit, Failure> {
         Command::Workloads => workloads::list(),
         Command::Runs(args) => stored::runs(&args),
         Command::Show(args) => stored::show(&args),
+        Command::Compare(args) => stored::compare(&args),
         Command::Plan { command } => plan::obey(command),
-        // Its exit status is pgbench's, so `main` takes it.
-        Command::Pgbench { .. } => Ok(Exit::Unexpected),
+        // Their exit status is the other tool's, so `main` takes them.
+        Command::Pgbench { .. } | Command::Hammerdbcli { .. } => Ok(Exit::Unexpected),
     }
 }

@@ -1,13 +1,14 @@
-//! `prony runs` and `prony show`.
+//! `prony runs`, `prony show` and `prony compare`.
 //!
-//! In: the store. Out: a table of runs, or one run in the form asked for. Must never: change a run.
+//! In: the store. Out: a table of runs, one run in the form asked for, or two side by side. Must never: change a run.
 
 use super::{output, server};
-use crate::args::{RunsArgs, ShowArgs};
+use crate::args::{CompareArgs, RunsArgs, ShowArgs};
 use crate::exit::{Exit, Failure};
+use prony_judge::compare::Verdict;
 use prony_report::history::{self, Row};
 use prony_report::terminal::{self, Stored};
-use prony_report::{csv, json};
+use prony_report::{compare, csv, json};
 use prony_store::{Filter, RunStore, Severity, State, StoreError, Summary};
 
 /// Lists the stored runs.
@@ -62,6 +63,8 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
             csv::series(out, &run)
         } else if format.percentiles {
             csv::percentiles(out, &run)
+        } else if format.rates {
+            csv::rates(out, &run)
         } else {
             let folder = store.folder().display().to_string();
             // A file that was named as such may be anywhere.
@@ -80,6 +83,22 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         }
     })?;
     Ok(Exit::Fine)
+}
+
+/// Sets two runs side by side, if they compare.
+pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
+    let store = RunStore::open(None).map_err(|error| failure(&error))?;
+    let load = |run: &str| store.load(run).map_err(|error| failure(&error));
+    let (a, b) = (load(&args.a)?, load(&args.b)?);
+    let found = prony_judge::compare::compare(&a, &b);
+    output::show(|out, style| match args.json {
+        true => compare::json(out, [&a, &b], &found),
+        false => compare::write(out, style, [&a, &b], &found),
+    })?;
+    Ok(match found.verdict {
+        Verdict::NotComparable => Exit::Invalid,
+        _ => Exit::Fine,
+    })
 }
 
 fn failure(error: &StoreError) -> Failure {

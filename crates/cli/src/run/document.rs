@@ -9,10 +9,11 @@ use crate::exit::Exit;
 use prony_drive::{Driven, Happening, Incident, Start};
 use prony_plan::{Choice, DrivePlan, Pace, Plan, Stop, to_json};
 use prony_server::{Address, Control, Facts};
+use prony_session::{Limit, Share};
 use prony_store::{
     Drive, Event, Rate, Run, Server, State, Window, Workload as WorkloadRun, started_now,
 };
-use prony_workload::{Loaded, RateOf, Workload};
+use prony_workload::{Counted, Loaded, RateOf, Workload};
 
 /// What the document calls a user whose program could not go on.
 const USER_ENDED: &str = "user ended";
@@ -76,6 +77,7 @@ pub fn begin(
                 .into_iter()
                 .map(|(name, value)| format!("{name} {value}"))
                 .collect(),
+            limits: loaded.program.limits().iter().map(limit).collect(),
             kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
             statements: match loaded.program.statements() {
                 own if own.is_empty() => workload.statements(),
@@ -116,8 +118,16 @@ pub fn started(run: &mut Run, start: &Start) {
     run.window.connect_s = start.connect_s;
 }
 
-/// Adds what is known at the end.
-pub fn end(run: &mut Run, drive: &DrivePlan, driven: &Driven, signal: Option<(Exit, &str)>) {
+/// Adds what is known at the end; `counted` is what the server counted a minute, `shares` what the
+/// users did.
+pub fn end(
+    run: &mut Run,
+    drive: &DrivePlan,
+    driven: &Driven,
+    counted: Option<f64>,
+    shares: &[Share],
+    signal: Option<(Exit, &str)>,
+) {
     let collected = &driven.collected;
     let (measured, kinds) = (&collected.measured, &run.workload.kinds);
     run.window = Window {
@@ -131,7 +141,8 @@ pub fn end(run: &mut Run, drive: &DrivePlan, driven: &Driven, signal: Option<(Ex
         .as_ref()
         .map(|part| prony_store::figures(part, kinds));
     run.measured = prony_store::figures(measured, kinds);
-    run.rates = rates(run);
+    run.rates = rates(run, counted);
+    run.shares = shares.iter().map(share).collect();
     run.client = prony_store::client(measured);
     run.timing = prony_store::timing(&measured.stamps, split(run, drive, driven));
     let start_ns = driven.start.schedule.start_ns;
@@ -147,15 +158,17 @@ pub fn end(run: &mut Run, drive: &DrivePlan, driven: &Driven, signal: Option<(Ex
     };
 }
 
-/// The rates that the workload's field knows by names of their own.
-fn rates(run: &Run) -> Vec<Rate> {
+/// The rates that the workload's field knows by names of their own, as far as they are known.
+fn rates(run: &Run, server: Option<f64>) -> Vec<Rate> {
     let Ok(workload) = server::workload(&run.workload.name) else {
         return Vec::new();
     };
     let rate = |of: &RateOf| {
-        let kinds = &run.measured.kinds;
-        let counted = kinds.iter().find(|figures| figures.kind == of.kind)?;
-        let value = counted.tps * 60.0;
+        let mut kinds = run.measured.kinds.iter();
+        let value = match of.counted {
+            Counted::Kind(kind) => kinds.find(|figures| figures.kind == kind)?.tps * 60.0,
+            Counted::Server => server?,
+        };
         let per_scale = value / f64::from(run.workload.scale.max(1));
         let (most, what) = of.most_per_scale.unwrap_or((f64::INFINITY, ""));
         let note = (per_scale > most).then(|| format!("{what}: above {most} for each"));
@@ -168,6 +181,25 @@ fn rates(run: &Run) -> Vec<Rate> {
         })
     };
     workload.rates().iter().filter_map(rate).collect()
+}
+
+fn limit(limit: &Limit) -> prony_store::Limit {
+    prony_store::Limit {
+        kind: limit.kind.to_owned(),
+        p90_s: limit.p90_s,
+        deferred: limit.deferred,
+    }
+}
+
+fn share(share: &Share) -> prony_store::Share {
+    prony_store::Share {
+        name: share.name.to_owned(),
+        of: share.of.to_owned(),
+        part: share.part,
+        whole: share.whole,
+        meant: share.meant,
+        least: share.least,
+    }
 }
 
 /// Where stamps were available, in words.

@@ -3,6 +3,7 @@
 //! In: an order. Out: calls of the rooms in their order: server, workload, drive, store, judge,
 //! report. Must never: change a figure.
 
+mod counting;
 pub mod document;
 mod host;
 pub mod keep;
@@ -21,7 +22,7 @@ use prony_report::{Goal, Live, Style, json};
 use prony_server::control::Cause;
 use prony_server::{Control, Facts};
 use prony_store::{Run, RunStore, RunWriter, Severity, State};
-use prony_workload::{Loaded, Workload};
+use prony_workload::{Counted, Loaded, RateOf, Workload};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::stderr;
 use std::time::Duration;
@@ -72,7 +73,10 @@ pub fn carry_out(order: &Order) -> Result<Exit, Failure> {
         goal(&run, plan),
         order.progress.as_secs_f64(),
     );
-    let mut watch = Watch::new(live, Keeper::new(writer, run));
+    let counted = |of: &RateOf| of.counted == Counted::Server;
+    let count = workload.rates().iter().any(counted);
+    let count = count.then(|| place.target.clone());
+    let mut watch = Watch::new(live, Keeper::new(writer, run), count);
     let interrupt = signals.flag();
     let driven = prony_drive::run(
         &Job {
@@ -86,9 +90,14 @@ pub fn carry_out(order: &Order) -> Result<Exit, Failure> {
         },
         &mut watch,
     );
-    let (run, writer) = watch.end();
+    let whole = matches!(&driven, Ok(driven) if !driven.interrupted && driven.failure.is_none());
+    let (mut run, writer, counted) = watch.end(!whole);
     match driven {
-        Ok(driven) => finish(order, &signals, &driven, run, writer),
+        Ok(driven) => {
+            let (drive, shares) = (&plan.drive, loaded.program.shares());
+            document::end(&mut run, drive, &driven, counted, &shares, signals.asked());
+            finish(order, &signals, &driven, run, writer)
+        }
         Err(error) => {
             if let Some(writer) = writer {
                 writer.discard();
@@ -138,7 +147,6 @@ fn finish(
     mut run: Run,
     writer: Option<RunWriter>,
 ) -> Result<Exit, Failure> {
-    document::end(&mut run, &order.plan.drive, driven, signals.asked());
     run.checks = prony_judge::judge(&run);
     let stored = writer.map(|writer| writer.finish(&run));
     let path = match &stored {

@@ -3,10 +3,12 @@
 //! In: rows of the loop. Out: the kept document, the live view. Must never: end a run because a
 //! second could not be shown.
 
+use super::counting::Counting;
 use super::keep::Keeper;
 use prony_drive::{Observer, Start};
 use prony_measure::{Row, Schedule};
 use prony_report::Live;
+use prony_server::Target;
 use prony_store::{Run, RunWriter};
 use std::io::Stderr;
 
@@ -14,19 +16,30 @@ use std::io::Stderr;
 pub struct Watch {
     live: Live<Stderr>,
     keeper: Keeper,
+    /// The server whose own count is asked for.
+    count: Option<Target>,
+    counting: Option<Counting>,
 }
 
 impl Watch {
-    /// A watch that adds to what is kept.
-    pub fn new(live: Live<Stderr>, keeper: Keeper) -> Watch {
-        Watch { live, keeper }
+    /// A watch that adds to what is kept, and has the transactions of `count` counted.
+    pub fn new(live: Live<Stderr>, keeper: Keeper, count: Option<Target>) -> Watch {
+        Watch {
+            live,
+            keeper,
+            count,
+            counting: None,
+        }
     }
 
-    /// Removes the live view and gives back what is kept.
-    pub fn end(mut self) -> (Run, Option<RunWriter>) {
+    /// Removes the live view; gives back what is kept, and what the server counted a minute.
+    pub fn end(mut self, interrupted: bool) -> (Run, Option<RunWriter>, Option<f64>) {
         // Where stderr is closed there is no view to remove.
         let _ = self.live.finish();
-        self.keeper.end()
+        let counting = self.counting.take();
+        let counted = counting.and_then(|counting| counting.end(interrupted));
+        let (run, writer) = self.keeper.end();
+        (run, writer, counted)
     }
 
     fn complain(&mut self, complaint: Option<String>) {
@@ -38,6 +51,8 @@ impl Watch {
 
 impl Observer for Watch {
     fn started(&mut self, start: &Start) {
+        let count = self.count.as_ref();
+        self.counting = count.and_then(|target| Counting::start(target, start.schedule));
         let complaint = self.keeper.started(start);
         self.complain(complaint);
     }

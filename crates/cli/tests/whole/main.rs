@@ -5,12 +5,15 @@
 
 mod benchmark;
 mod common;
+mod hammerdb;
 mod initialize;
 mod life;
 mod logins;
 mod manual;
 mod modes;
+mod orders;
 mod pgbench;
 mod script;
 mod secrecy;
 mod split;
+mod trouble;

@@ -44,6 +44,9 @@ pub fn read<S: AsRef<str>>(args: &[S]) -> Result<Invocation, String> {
     }
 }
 
+/// The TPC-C profiles that [`compat`] picks from.
+pub const PROFILES: [&str; 2] = ["hammerdb", "hammerdb-4.6"];
+
 /// The environment variable that picks the TPC-C profile.
 pub const COMPAT_VARIABLE: &str = "PRONY_HAMMERDB_COMPAT";
 
@@ -55,11 +58,11 @@ pub const COMPAT_VARIABLE: &str = "PRONY_HAMMERDB_COMPAT";
 pub fn compat(value: Option<&str>) -> Result<(&'static str, String), String> {
     let (profile, more) = match value.unwrap_or_default() {
         "" => (
-            "hammerdb",
+            PROFILES[0],
             "HammerDB's draws with correct transactions; PRONY_HAMMERDB_COMPAT=4.6 for figures that compare with published ones of 4.6",
         ),
         "4.6" => (
-            "hammerdb-4.6",
+            PROFILES[1],
             "as HammerDB 4.6, with what makes its payments and orders cheaper on PostgreSQL",
         ),
         other => {

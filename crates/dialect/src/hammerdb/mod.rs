@@ -1,7 +1,7 @@
 //! The hammerdbcli dialect, after HammerDB 4.6.
 //!
-//! In: arguments, scripts and kept settings; plain figures. Out: requests to a [`World`]; the text of
-//! commands, builds, runs and time profiles. Must never: connect, measure, read a clock or print;
+//! In: arguments, scripts and kept settings; plain figures. Out: requests to a [`World`], and what they
+//! mean to the core; the text of commands, builds, runs and time profiles. Must never: connect, measure, read a clock or print;
 //! show or store a password.
 //!
 //! HammerDB's words are its interface: scripts grep them. They are facts here; the code is Prony's.
@@ -11,6 +11,7 @@
 mod console;
 mod counter;
 mod dictionary;
+pub mod plan;
 mod print;
 mod profile;
 mod request;
@@ -22,7 +23,7 @@ pub mod text;
 mod work;
 mod world;
 
-pub use console::{COMPAT_VARIABLE, Console, Invocation, USAGE, banner, compat, read};
+pub use console::{COMPAT_VARIABLE, Console, Invocation, PROFILES, USAGE, banner, compat, read};
 pub use profile::{ProcTiming, TimeProfile, UserTiming};
 pub use request::{BuildRequest, Counter, Driver, Login, Output, RunRequest, SchemaRequest};
 pub use session::{Session, VERSION};

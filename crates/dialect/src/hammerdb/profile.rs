@@ -3,6 +3,7 @@
 //! In: timings as plain data. Out: the text of `hdbxtprofile.log`. Must never: count a call twice in
 //! the summary, as HammerDB 4.6 does when it stores jobs.
 
+use prony_measure::{Counter, Distribution};
 use std::fmt::Write;
 
 /// The timings of one transaction. Times are nanoseconds.
@@ -26,6 +27,34 @@ pub struct ProcTiming {
     pub p50_ns: u64,
     /// Standard deviation.
     pub deviation_ns: f64,
+}
+
+impl ProcTiming {
+    /// The timings of a routine that was called; none if it was not.
+    pub fn of<C: Counter>(routine: &str, times: &Distribution<C>) -> Option<ProcTiming> {
+        if times.samples == 0 {
+            return None;
+        }
+        // xtprof gives a percentile of any number of calls.
+        let quantile = |quantile| {
+            let value_ns = times.histogram.value_at_quantile(quantile);
+            value_ns.clamp(times.min_ns, times.max_ns)
+        };
+        let (calls, mean_ns) = (times.samples as f64, times.mean_ns());
+        Some(ProcTiming {
+            name: routine.to_owned(),
+            calls: times.samples,
+            min_ns: times.min_ns,
+            max_ns: times.max_ns,
+            total_ns: u64::try_from(times.sum_ns).unwrap_or(u64::MAX),
+            p99_ns: quantile(0.99),
+            p95_ns: quantile(0.95),
+            p50_ns: quantile(0.5),
+            deviation_ns: (times.squares_ns2 / calls - mean_ns * mean_ns)
+                .max(0.0)
+                .sqrt(),
+        })
+    }
 }
 
 /// The timings of one virtual user.
@@ -130,4 +159,32 @@ fn procs(text: &mut String, procs: &[ProcTiming], elapsed_ns: f64) {
         );
     }
     text.push_str(RULE);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timings_are_those_of_the_calls_however_few() {
+        assert_eq!(
+            ProcTiming::of("NEWORD", &Distribution::<u32>::default()),
+            None
+        );
+        let mut times = Distribution::<u32>::coarse();
+        for time_ns in [1_000_000, 2_000_000, 9_000_000] {
+            times.record(time_ns);
+        }
+        let timing = ProcTiming::of("NEWORD", &times).expect("three calls");
+        assert_eq!((timing.calls, timing.total_ns), (3, 12_000_000));
+        assert_eq!((timing.min_ns, timing.max_ns), (1_000_000, 9_000_000));
+        // Two digits.
+        assert!(timing.p50_ns.abs_diff(2_000_000) < 20_000, "{timing:?}");
+        assert_eq!(timing.p99_ns, timing.max_ns);
+        // The squares of 3, 2 and 5 ms, a third of their sum, its root.
+        assert!(
+            (timing.deviation_ns - 3_559_026.0).abs() < 1.0,
+            "{timing:?}"
+        );
+    }
 }

@@ -52,6 +52,17 @@ impl Settings {
         Some(secret.or(changed).unwrap_or(default))
     }
 
+    /// The dictionary of the database: sections, keys and values as they may be shown and stored.
+    pub fn shown(&self) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
+        let sections = dictionary::sections(&self.database).unwrap_or(&[]);
+        let all = sections.iter().map(|(section, keys)| {
+            let value = |key: &str| self.value(&self.database, section, key).unwrap_or("");
+            let keys = keys.iter().map(|(key, _)| (*key, shown(key, value(key))));
+            (*section, keys.collect())
+        });
+        all.collect()
+    }
+
     /// Sets a value; whether there is such a key.
     pub(super) fn set(&mut self, prefix: &str, section: &str, key: &str, value: &str) -> bool {
         if self.value(prefix, section, key).is_none() {

@@ -229,6 +229,14 @@ pub enum RunLine {
         iterations: u64,
         suppressed: bool,
     },
+    /// A transaction failed, and its virtual user goes on.
+    Error {
+        kind: Kind,
+    },
+    /// The test driver begins a transaction.
+    Kind {
+        kind: Kind,
+    },
     CheckpointAndVacuum,
     CheckpointAndVacuumComplete,
     GatheringTimings,
@@ -236,6 +244,42 @@ pub enum RunLine {
     WritingTimings {
         path: String,
     },
+}
+
+/// A kind of transaction under its three names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// In errors: `New Order`.
+    pub title: &'static str,
+    /// Of its routine, in time profiles: `NEWORD`.
+    pub routine: &'static str,
+    /// In the workload's list.
+    name: &'static str,
+}
+
+impl Kind {
+    /// All, in the order of the workload's list.
+    pub const ALL: [Kind; 5] = [
+        Kind::new("New Order", "NEWORD", "new-order"),
+        Kind::new("Payment", "PAYMENT", "payment"),
+        Kind::new("Order Status", "OSTAT", "order-status"),
+        Kind::new("Delivery", "DELIVERY", "delivery"),
+        Kind::new("Stock Level", "SLEV", "stock-level"),
+    ];
+
+    const fn new(title: &'static str, routine: &'static str, name: &'static str) -> Self {
+        Kind {
+            title,
+            routine,
+            name,
+        }
+    }
+
+    /// The kind of this name of the workload's; any other is said to be a new order.
+    pub fn find(name: &str) -> Kind {
+        let found = Kind::ALL.into_iter().find(|kind| kind.name == name);
+        found.unwrap_or(Kind::ALL[0])
+    }
 }
 
 impl fmt::Display for RunLine {
@@ -283,6 +327,14 @@ impl fmt::Display for RunLine {
                     "Processing {iterations} transactions {how} output suppressed..."
                 )
             }
+            Self::Error { kind } => {
+                write!(
+                    f,
+                    "{} Procedure Error set RAISEERROR for Details",
+                    kind.title
+                )
+            }
+            Self::Kind { kind } => f.write_str(&kind.title.to_lowercase()),
             Self::CheckpointAndVacuum => f.write_str("Checkpoint and Vacuum"),
             Self::CheckpointAndVacuumComplete => f.write_str("Checkpoint and Vacuum Complete"),
             Self::GatheringTimings => {

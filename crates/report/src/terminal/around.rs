@@ -26,7 +26,67 @@ pub fn kinds(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
             units::count(kind.failed),
         ]);
     }
+    table.write(out, style, 2)?;
+    limits(out, style, run)
+}
+
+/// The times within which most of each kind are to end, where the workload has such.
+fn limits(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
+    let each = run.workload.limits.iter().map(|limit| {
+        let mut kinds = run.measured.kinds.iter();
+        let kind = kinds.find(|kind| kind.kind == limit.kind);
+        let p90 = kind.and_then(|kind| kind.response.p90_ns);
+        let what = if limit.deferred {
+            ", deferred, from queueing to completion"
+        } else {
+            ""
+        };
+        format!(
+            "{}{what}: {} (limit {})",
+            plain(&limit.kind),
+            p90.map_or("too few".into(), |ns| units::time(ns as f64)),
+            units::span(limit.p90_s),
+        )
+    });
+    let each: Vec<String> = each.collect();
+    if each.is_empty() {
+        return Ok(());
+    }
+    paragraph(
+        out,
+        style,
+        &format!("90th percentiles: {}", each.join("; ")),
+    )
+}
+
+/// What users did against what was meant, where shares are.
+pub fn shares(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
+    if run.shares.is_empty() {
+        return Ok(());
+    }
+    heading(
+        out,
+        style,
+        "Shares over the whole run, and those that are meant",
+    )?;
+    let mut table = Table::new(&["share", "of<", "of all", "observed", "meant", "at least"]);
+    for share in &run.shares {
+        let observed = (share.whole > 0).then(|| share.part as f64 / share.whole as f64);
+        table.row([
+            plain(&share.name),
+            plain(&share.of),
+            units::count(share.whole),
+            observed.map_or("–".into(), exactly),
+            exactly(share.meant),
+            share.least.map_or(String::new(), exactly),
+        ]);
+    }
     table.write(out, style, 2)
+}
+
+/// A share to a tenth of a per cent, so that 42.9 % is not 43 %.
+fn exactly(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
 }
 
 /// Failed transactions by class and code; those of the warm-up in one line.

@@ -34,6 +34,7 @@ pub fn write(
     latency::response(out, style, run)?;
     latency::split(out, style, run)?;
     around::kinds(out, style, run)?;
+    around::shares(out, style, run)?;
     around::errors(out, style, run)?;
     around::events(out, style, run)?;
     around::checks(out, style, run)?;

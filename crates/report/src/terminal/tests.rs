@@ -51,6 +51,52 @@ fn the_rate_that_the_field_knows_by_name_leads() {
 }
 
 #[test]
+fn shares_stand_beside_those_that_are_meant() {
+    let mut run = sample_run::closed();
+    assert!(!text(&run, None).contains("Shares over"));
+    let share = |part, whole, least| prony_store::Share {
+        name: "payment".into(),
+        of: "transactions".into(),
+        part,
+        whole,
+        meant: 10.0 / 23.0,
+        least,
+    };
+    run.shares = vec![share(429, 1_000, Some(0.43)), share(0, 0, None)];
+    let mut wide = share(1, 123_456_789, Some(0.43));
+    wide.name = "of another warehouse".into();
+    wide.of = "order-statuses".into();
+    run.shares.push(wide);
+    let fits = |line: &str| line.chars().count() <= 80;
+    assert!(text(&run, None).lines().all(fits));
+    let words = text(&run, None);
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let words = words.join(" ").replace('\u{a0}', " ");
+    assert!(
+        words.contains("payment transactions 1,000 42.9 % 43.5 % 43.0 %"),
+        "{words}"
+    );
+    assert!(words.contains("payment transactions 0 – 43.5 %"), "{words}");
+}
+
+#[test]
+fn limits_stand_beside_what_was_reached() {
+    let mut run = sample_run::closed();
+    let kind = run.measured.kinds[1].kind.clone();
+    run.measured.kinds.push(run.measured.kinds[1].clone());
+    let limit = |kind: &str, deferred| prony_store::Limit {
+        kind: kind.into(),
+        p90_s: 80.0,
+        deferred,
+    };
+    run.workload.limits = vec![limit(&kind, true), limit("payment", false)];
+    let text = text(&run, None).replace('\u{a0}', " ").replace("\n  ", " ");
+    let told = format!("{kind}, deferred, from queueing to completion: 3.46 ms (limit 80 s)");
+    assert!(text.contains(&told), "{text}");
+    assert!(text.contains("payment: too few (limit 80 s)"), "{text}");
+}
+
+#[test]
 fn no_line_is_wider_than_asked_and_none_holds_an_escape_code() {
     for run in [sample_run::closed(), sample_run::open_partial()] {
         let text = text(&run, None);

@@ -310,7 +310,7 @@ fn hint_for_tls(error: &TlsError) -> Option<&'static str> {
             }
             _ => "The server's certificate does not pass the check that sslmode asks for.",
         },
-        TlsError::InvalidMessage(_) => "Does the server speak TLS at this address?",
+        TlsError::InvalidMessage(_) => "Does the server speak TLS 1.2 or newer at this address?",
         TlsError::AlertReceived(_) => {
             "The server broke off: it may want a client certificate (sslcert, sslkey) or another \
              TLS version."

@@ -3,8 +3,7 @@
 //! In: its input. Out: delivered orders. Must never: deliver an order twice, or pass one over because
 //! another delivery has just taken the one before it.
 //!
-//! It is carried out at once, all districts in one transaction; there is no queue for deliveries
-//! that are deferred [2.7.2].
+//! All districts are one transaction. Who waits for it is `pacing`'s matter.
 
 use super::input::Delivery;
 use super::procedures::Function;

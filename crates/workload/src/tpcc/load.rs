@@ -10,10 +10,11 @@
 //! in the transaction that creates them, where COPY may freeze rows. Keys come last, as unique
 //! indexes that become primary keys in the transaction that takes the note away.
 
+use super::layout::Layout;
 use super::random::LastNames;
 use super::record::{self, Record};
 use super::rows::{Content, Rows, order_lines};
-use super::schema::{Index, MAX_SCALE, Table, indexes};
+use super::schema::{MAX_SCALE, Table, indexes};
 use crate::catalog::{self, Found};
 use crate::loader::{self, Loader};
 use crate::parts::{self, Queue};
@@ -36,7 +37,8 @@ pub fn load(
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<LoadReport, Error> {
-    let scale = request.plan.scale.unwrap_or(1);
+    let layout = Layout::of(request.plan, request.seed)?;
+    let scale = layout.scale;
     check_asked(scale, request.jobs)?;
     let meter = Meter::start(progress, 0);
     let mut remains = Remains::Untouched;
@@ -47,7 +49,7 @@ pub fn load(
         };
         let job = Job {
             request,
-            scale,
+            layout,
             loader,
         };
         job.run(&mut remains)
@@ -136,7 +138,7 @@ struct Done {
 #[derive(Clone, Copy)]
 struct Job<'a> {
     request: &'a LoadRequest<'a>,
-    scale: u32,
+    layout: Layout,
     loader: Loader<'a>,
 }
 
@@ -150,7 +152,7 @@ impl Job<'_> {
         let method = self.method(begun.as_ref());
         let record = match begun {
             Some(record) => {
-                record.accept(self.scale, self.request.seed)?;
+                record.accept(&self.layout)?;
                 refuse_missing(&record, &old)?;
                 *remains = Remains::Begun;
                 record
@@ -169,14 +171,14 @@ impl Job<'_> {
     }
 
     fn in_one_transaction(&self) -> bool {
-        self.request.jobs == 1 && self.scale <= ONE_TRANSACTION_MAX
+        self.request.jobs == 1 && self.layout.scale <= ONE_TRANSACTION_MAX
     }
 
     fn method(&self, begun: Option<&Record>) -> String {
         match begun {
             Some(record) => format!(
                 "continued: {} of {} warehouses were there already; binary COPY",
-                record.done, record.scale
+                record.done, record.layout.scale
             ),
             None if self.in_one_transaction() => {
                 "one transaction, binary COPY with FREEZE; then keys".to_owned()
@@ -204,9 +206,9 @@ impl Job<'_> {
         for table in Table::ALL {
             self.loader.meter.enter(Phase::Create, table.name());
             self.loader
-                .statement(control, "creating the tables", &table.create())?;
+                .statement(control, "creating the tables", &self.layout.create(table))?;
         }
-        record::create(control, self.scale, self.request.seed)?;
+        record::create(control, &self.layout)?;
         if self.in_one_transaction() {
             let Some(mut record) = record::find(control)? else {
                 return Err(gone());
@@ -214,7 +216,7 @@ impl Job<'_> {
             self.loader.meter.expect(self.rows(&record));
             let content = self.content(&record);
             for table in Table::ALL {
-                self.copy(control, &content, table, 1..self.scale + 1, true)?;
+                self.copy(control, &content, table, 1..self.layout.scale + 1, true)?;
             }
             record::note(control, None)?;
             record.missing.clear();
@@ -231,9 +233,10 @@ impl Job<'_> {
 
     fn content(&self, record: &Record) -> Content {
         Content {
-            seed: record.seed,
+            seed: record.layout.seed,
             moment_micros: record.moment_micros,
             names: LastNames::new(),
+            bad_credit_percent: record.layout.population.bad_credit_percent(),
         }
     }
 
@@ -248,7 +251,7 @@ impl Job<'_> {
         let fixed: u64 = others.map(|table| table.rows(1)).sum();
         let lines: u64 = warehouses
             .iter()
-            .map(|warehouse| order_lines(record.seed, *warehouse..warehouse + 1))
+            .map(|warehouse| order_lines(record.layout.seed, *warehouse..warehouse + 1))
             .sum();
         items + fixed * warehouses.len() as u64 + lines
     }
@@ -300,7 +303,9 @@ impl Job<'_> {
         if freeze {
             self.loader.meter.enter(Phase::Rows, table.name());
         }
-        let freeze = if freeze { ", freeze on" } else { "" };
+        // Rows that the server deals out to partitions it does not freeze; VACUUM follows.
+        let dealt = table == Table::OrderLine && self.layout.partitions > 0;
+        let freeze = if freeze && !dealt { ", freeze on" } else { "" };
         let options = format!("{}{freeze}", copy_binary::OPTION);
         let rows = Rows::new(content, table, warehouses);
         self.loader.copy(control, table.name(), &options, rows)
@@ -326,14 +331,15 @@ impl Job<'_> {
     fn keys(&self, control: &mut Control, target: &Target) -> Result<(), Error> {
         self.loader.meter.enter(Phase::Keys, "");
         let there = indexes(control, "true")?;
-        let mut missing = Index::all();
-        missing.retain(|index| !there.contains(&index.name.to_owned()));
+        let mut missing = self.layout.builds();
+        missing.retain(|index| !there.contains(&index.name));
         let queue = Queue::new(&missing);
         parts::together(self.loader.watch, self.workers(missing.len()), |_| {
             let mut control = self.loader.connect(target)?;
             while let Some(index) = queue.next() {
                 let doing = "building the keys and indexes";
-                self.loader.statement(&mut control, doing, &index.build())?;
+                self.loader
+                    .statement(&mut control, doing, &index.statement)?;
             }
             Ok(())
         })
@@ -347,14 +353,12 @@ impl Job<'_> {
     fn finish(&self, control: &mut Control) -> Result<(), Error> {
         let primary = indexes(control, "i.indisprimary")?;
         let mut statements = vec!["begin".to_owned()];
-        let attached = |index: &&Index| primary.contains(&index.name.to_owned());
-        let missing = Index::all();
-        statements.extend(
-            missing
-                .iter()
-                .filter(|index| !attached(index))
-                .filter_map(Index::attach),
-        );
+        let mut missing = self.layout.builds();
+        missing.retain(|index| !primary.contains(&index.name));
+        statements.extend(missing.into_iter().filter_map(|index| index.attach));
+        let last = self.layout.last_key();
+        let last = last.filter(|(name, _)| !primary.iter().any(|there| there == name));
+        statements.extend(last.map(|(_, statement)| statement));
         statements.push(record::remove());
         statements.push("commit".to_owned());
         let doing = "making the primary keys";

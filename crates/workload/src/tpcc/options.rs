@@ -2,13 +2,22 @@
 //!
 //! In: a plan's options. Out: what was asked, or every problem with it. Must never: ask a server.
 
+use super::layout::PARTITIONS_MAX;
 use super::profile::{PROFILES, Profile};
 use super::way::Mode;
 use crate::Error;
 use prony_plan::{QueryMode, WorkloadPlan};
+use std::ops::RangeInclusive;
 
 /// Their keys.
-pub const KEYS: &[&str] = &["home", "max_tries", "mode", "pacing", "profile"];
+pub const KEYS: &[&str] = &[
+    "home",
+    "max_tries",
+    "mode",
+    "pacing",
+    "partitions",
+    "profile",
+];
 
 /// Tries of one transaction where none are asked for.
 const MAX_TRIES: u32 = 10;
@@ -26,6 +35,9 @@ pub struct Asked {
     pub paced: bool,
     /// Tries of a transaction that meets serialization failures or deadlocks, at least 1.
     pub max_tries: u32,
+    /// Hash partitions of order_line, 0 for none; a load that is not told makes none, a run takes
+    /// what is there.
+    pub partitions: Option<u32>,
 }
 
 impl Default for Asked {
@@ -36,13 +48,14 @@ impl Default for Asked {
             all_warehouses: false,
             paced: false,
             max_tries: MAX_TRIES,
+            partitions: None,
         }
     }
 }
 
 impl Asked {
-    /// Every option with its value, those that were not given included: what a result has to name,
-    /// since figures of different modes or profiles do not compare.
+    /// Every option of a run with its value, those that were not given included: what a result has
+    /// to name, since figures of different modes or profiles do not compare.
     pub fn named(&self) -> [(&'static str, String); 5] {
         let home = if self.all_warehouses { "all" } else { "user" };
         let pacing = if self.paced { "spec" } else { "none" };
@@ -53,6 +66,11 @@ impl Asked {
             ("pacing", pacing.to_owned()),
             ("profile", self.profile.name.to_owned()),
         ]
+    }
+
+    /// Whether deliveries are deferred.
+    pub fn defers(&self) -> bool {
+        self.paced && self.profile.defers
     }
 }
 
@@ -72,14 +90,24 @@ pub fn read(plan: &WorkloadPlan) -> Result<Asked, Vec<Error>> {
         mode: Mode::ALL[word("mode", &modes)],
         all_warehouses: word("home", &["user", "all"]) == 1,
         paced: word("pacing", &["none", "spec"]) == 1,
-        max_tries: MAX_TRIES,
+        ..Asked::default()
     };
-    let max_tries = max_tries(plan).unwrap_or_else(|problem| {
-        problems.push(problem);
-        MAX_TRIES
-    });
+    let mut whole = |key: &str, range: RangeInclusive<u32>, what: &str| {
+        number(plan, key, range, what).unwrap_or_else(|problem| {
+            problems.push(problem);
+            None
+        })
+    };
+    let tries = "a number of tries: 1 tries nothing again";
+    let max_tries = whole("max_tries", 1..=u32::MAX, tries).unwrap_or(MAX_TRIES);
+    let parts = "a number of partitions of order_line: 0 is a plain table";
+    let partitions = whole("partitions", 0..=PARTITIONS_MAX, parts);
     if problems.is_empty() {
-        Ok(Asked { max_tries, ..asked })
+        Ok(Asked {
+            max_tries,
+            partitions,
+            ..asked
+        })
     } else {
         Err(problems)
     }
@@ -115,9 +143,15 @@ fn choice(plan: &WorkloadPlan, key: &str, known: &[&str]) -> Result<usize, Error
     })
 }
 
-fn max_tries(plan: &WorkloadPlan) -> Result<u32, Error> {
-    let Some(value) = plan.options.get("max_tries") else {
-        return Ok(MAX_TRIES);
+/// A whole number; `what` says what it counts, and what its least means.
+fn number(
+    plan: &WorkloadPlan,
+    key: &str,
+    range: RangeInclusive<u32>,
+    what: &str,
+) -> Result<Option<u32>, Error> {
+    let Some(value) = plan.options.get(key) else {
+        return Ok(None);
     };
     // From the command line options may come as text.
     let text = value.as_str().and_then(|text| text.parse().ok());
@@ -125,11 +159,17 @@ fn max_tries(plan: &WorkloadPlan) -> Result<u32, Error> {
         .as_integer()
         .or(text)
         .and_then(|number| u32::try_from(number).ok());
+    let (least, most) = (*range.start(), *range.end());
+    let (is, means) = what.split_once(": ").unwrap_or((what, ""));
     number
-        .filter(|number| *number > 0)
+        .filter(|number| range.contains(number))
+        .map(Some)
         .ok_or_else(|| Error::Asked {
-            problem: format!("max_tries = {value} is not a number of tries"),
-            hint: "1 or more; 1 tries nothing again".to_owned(),
+            problem: format!("{key} = {value} is not {is}"),
+            hint: match most {
+                u32::MAX => format!("{least} or more; {means}"),
+                _ => format!("{least} to {most}; {means}"),
+            },
         })
 }
 
@@ -165,14 +205,17 @@ mod tests {
             ("home", "all"),
             ("pacing", "spec"),
             ("max_tries", "3"),
+            ("partitions", "8"),
         ]));
         let asked = asked.expect("all known");
+        assert_eq!(asked.partitions, Some(8));
         assert_eq!(asked.profile.name, "hammerdb-4.6");
         assert_eq!(asked.mode, Mode::Pipelined);
         assert!(asked.all_warehouses && asked.paced);
         assert_eq!(asked.max_tries, 3);
         let named = asked.named();
-        assert_eq!(named.each_ref().map(|(key, _)| *key).as_slice(), KEYS);
+        let run_keys = KEYS.iter().filter(|key| **key != "partitions");
+        assert!(named.iter().map(|(key, _)| key).eq(run_keys));
         let again = named.each_ref().map(|(key, value)| (*key, value.as_str()));
         assert_eq!(read(&plan(&again)).expect("its own words").named(), named);
         let wrong = plan(&[
@@ -180,9 +223,20 @@ mod tests {
             ("mode", "y"),
             ("home", "z"),
             ("max_tries", "0"),
+            ("partitions", "2000"),
         ]);
-        let problems = read(&wrong).expect_err("four of them");
-        assert_eq!(problems.len(), 4);
+        let problems = read(&wrong).expect_err("five of them");
+        assert_eq!(problems.len(), 5);
+        assert!(
+            problems[3]
+                .to_string()
+                .contains("1 or more; 1 tries nothing again")
+        );
+        assert!(
+            problems[4]
+                .to_string()
+                .contains("0 to 1024; 0 is a plain table")
+        );
         assert!(
             problems[1]
                 .to_string()

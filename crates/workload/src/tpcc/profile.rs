@@ -3,7 +3,8 @@
 //! In: a name. Out: a [`Profile`]: each difference from the others is one field. Must never: be
 //! decided anywhere else; code asks a field, not a name.
 
-use super::pacing::{HAMMERDB, SPECIFICATION, Times};
+use super::layout::Population;
+use super::pacing::{HAMMERDB, LIMITS_S, SPECIFICATION, Times};
 
 /// How a profile draws, keys and counts.
 #[derive(Debug)]
@@ -33,8 +34,15 @@ pub struct Profile {
     pub rolls_back: bool,
     /// A search by last name finds customers; else it finds none and the customer's number counts.
     pub finds_names: bool,
+    /// A terminal is answered at once when it asks for a delivery, which is carried out while it
+    /// thinks [2.7.2]; else it waits. Without think times nobody has the time.
+    pub defers: bool,
+    /// Whose rules the rows follow that it is meant for.
+    pub population: Population,
     /// Keying and think times.
     pub times: Times,
+    /// Within what times 90 % of each kind are to end, seconds, in the order of `Kind::ALL`.
+    pub p90_s: Option<[u32; 5]>,
 }
 
 /// The profiles. That of HammerDB is its behaviour with the transactions made correct: what
@@ -54,7 +62,10 @@ pub static PROFILES: [Profile; 3] = [
         outputs: true,
         rolls_back: true,
         finds_names: true,
+        defers: true,
+        population: Population::Standard,
         times: SPECIFICATION,
+        p90_s: Some(LIMITS_S),
     },
     Profile {
         name: "hammerdb",
@@ -69,7 +80,10 @@ pub static PROFILES: [Profile; 3] = [
         outputs: false,
         rolls_back: true,
         finds_names: true,
+        defers: false,
+        population: Population::HammerDb,
         times: HAMMERDB,
+        p90_s: None,
     },
     Profile {
         name: "hammerdb-4.6",
@@ -84,7 +98,10 @@ pub static PROFILES: [Profile; 3] = [
         outputs: false,
         rolls_back: false,
         finds_names: false,
+        defers: false,
+        population: Population::HammerDb,
         times: HAMMERDB,
+        p90_s: None,
     },
 ];
 

@@ -7,14 +7,17 @@ use super::customers::Names;
 use super::deck::Deck;
 use super::delivery::{self, Deliveries};
 use super::input::{Draws, Kind};
+use super::layout;
 use super::new_order::{self, NewOrders};
 use super::observed::{Ends, Kept, Observed};
 use super::options::{self, Asked};
 use super::order_status::{self, Statuses};
+use super::pacing::Terminal;
 use super::payment::{self, Payments};
 use super::procedures;
 use super::random::RunConstants;
 use super::ready::scale_for_run;
+use super::shares::shares;
 use super::stock_level::{self, StockLevels};
 use super::texts::Texts;
 use super::way::{Mode, Set};
@@ -22,14 +25,17 @@ use crate::random::Random;
 use crate::{Error, Loaded};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
-use prony_session::{Db, DbError, Ended, Outcome, Program, User, UserId};
+use prony_session::{Db, DbError, Ended, Limit, Outcome, Program, Share, User, UserId};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// The program of a run.
 pub struct OrderEntryProgram {
     shared: Arc<Shared>,
     statements: Vec<String>,
+    /// How the tables were made, as far as figures depend on it.
+    made: Vec<(&'static str, String)>,
 }
 
 /// What all users of a run share; read only, but for what they add when they end.
@@ -70,6 +76,8 @@ impl OrderEntryProgram {
         // Whoever asks for more than the first problem asks `check_options`.
         let asked = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
         let warehouses = scale_for_run(control, plan.scale)?;
+        let (population, partitions) = layout::found(control)?;
+        refuse_partitions(&asked, partitions)?;
         if asked.mode == Mode::Procedures {
             let profile = asked.profile;
             let functions = [
@@ -81,7 +89,15 @@ impl OrderEntryProgram {
             ];
             procedures::install(control, &functions)?;
         }
-        Ok(OrderEntryProgram::new(asked, warehouses))
+        let program = OrderEntryProgram::new(asked, warehouses);
+        let population = population.name().to_owned();
+        Ok(OrderEntryProgram {
+            made: vec![
+                ("partitions", partitions.to_string()),
+                ("population", population),
+            ],
+            ..program
+        })
     }
 
     /// The program as asked, whose functions are there if its mode needs them.
@@ -102,6 +118,7 @@ impl OrderEntryProgram {
         OrderEntryProgram {
             shared: Arc::new(shared),
             statements: set.texts,
+            made: Vec::new(),
         }
     }
 
@@ -123,11 +140,36 @@ impl Program for OrderEntryProgram {
     }
 
     fn settings(&self) -> Vec<(&'static str, String)> {
-        self.asked().named().to_vec()
+        let mut settings = self.asked().named().to_vec();
+        settings.extend(self.made.iter().cloned());
+        if self.asked().defers() {
+            settings.push(("delivery", "deferred".to_owned()));
+        }
+        settings
+    }
+
+    fn limits(&self) -> Vec<Limit> {
+        // Of users that do not think the specification says nothing.
+        let limits = self.asked().profile.p90_s.filter(|_| self.asked().paced);
+        let limit = |(kind, p90_s): (&Kind, u32)| Limit {
+            kind: Kind::NAMES[*kind as usize],
+            p90_s: f64::from(p90_s),
+            deferred: *kind == Kind::Delivery && self.asked().defers(),
+        };
+        let limits = limits.into_iter().flatten();
+        Kind::ALL.iter().zip(limits).map(limit).collect()
     }
 
     fn statements(&self) -> Vec<String> {
         self.statements.clone()
+    }
+
+    fn shares(&self) -> Vec<Share> {
+        shares(
+            &self.observed(),
+            self.asked().profile,
+            self.shared.warehouses,
+        )
     }
 
     fn user(&self, id: UserId, db: Db) -> User {
@@ -152,6 +194,21 @@ enum Input {
     OrderStatus(super::input::OrderStatus),
     Delivery(super::input::Delivery),
     StockLevel(super::input::StockLevel),
+}
+
+/// # Errors
+/// Another number of partitions is asked for than order_line has.
+fn refuse_partitions(asked: &Asked, found: u32) -> Result<(), Error> {
+    match asked.partitions {
+        Some(asked) if asked != found => Err(Error::Data {
+            problem: format!("order_line has {found} partitions, and {asked} were asked for"),
+            hint: format!(
+                "leave the option partitions out to run on what is there, or load anew with \
+                 --partitions {asked}"
+            ),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// What a transaction came to.
@@ -189,16 +246,17 @@ impl Shared {
         let mut deck = Deck::new(profile.deck);
         let mut texts = Box::<Texts>::default();
         let mut kept = Kept::new(&self.observed);
+        let now_ns = db.noticed_ns();
+        let mut terminal = Terminal::new(profile.times, profile.defers, now_ns);
         loop {
             if db.is_done() {
                 return Err(Ended::Finished);
             }
             let kind = deck.next(&mut draws.random);
             let input = Input::draw(&mut draws, kind);
-            if self.asked.paced {
-                db.sleep(profile.times.keying(kind)).await;
-            }
-            db.start(kind as u16).await?;
+            let due_ns = self.asked.paced.then(|| terminal.due_ns(kind));
+            enter(&mut db, kind, due_ns).await?;
+            let begun_ns = db.noticed_ns();
             let result = self.tries(&input, &mut db, &mut texts, &mut kept).await?;
             let ends = &mut kept.sums.ends[kind as usize];
             let outcome = match &result {
@@ -213,8 +271,7 @@ impl Shared {
             }
             db.end(outcome).await?;
             if self.asked.paced {
-                let time = profile.times.thinking(kind, &mut draws.random);
-                db.sleep(time).await;
+                terminal.answered(kind, begun_ns, db.noticed_ns(), &mut draws.random);
             }
         }
     }
@@ -264,6 +321,19 @@ impl Shared {
             }
             Input::StockLevel(input) => Ok(Output::Count(self.stock_levels.run(input, db).await?)),
         }
+    }
+}
+
+/// Waits until a transaction is entered, and begins it.
+async fn enter(db: &mut Db, kind: Kind, due_ns: Option<u64>) -> Result<(), Ended> {
+    let now_ns = db.noticed_ns();
+    match due_ns {
+        Some(due_ns) if due_ns < now_ns => db.start_late(kind as u16, due_ns).await,
+        Some(due_ns) => {
+            db.sleep(Duration::from_nanos(due_ns - now_ns)).await;
+            db.start(kind as u16).await
+        }
+        None => db.start(kind as u16).await,
     }
 }
 

@@ -4,6 +4,7 @@
 //! large table, or let a run start on a half-loaded one.
 
 use super::record;
+use super::rights;
 use super::schema::{CUSTOMERS, DISTRICTS, ITEMS, Table};
 use crate::{Error, catalog, sql};
 use prony_server::Control;
@@ -11,7 +12,8 @@ use prony_server::Control;
 /// The scale of the data, when it is fit for a run. Cheap at any scale.
 ///
 /// # Errors
-/// A table is missing, half-loaded, not ours; or the scale is not the one asked for.
+/// A table is missing, half-loaded, not ours or not for this role; or the scale is not the one asked
+/// for.
 pub fn scale_for_run(control: &mut Control, asked: Option<u32>) -> Result<u32, Error> {
     let wanted = asked.map_or("N".to_owned(), |scale| scale.to_string());
     let again = format!("prony load tpcc --scale {wanted}");
@@ -24,7 +26,7 @@ pub fn scale_for_run(control: &mut Control, asked: Option<u32>) -> Result<u32, E
             problem: record.words(),
             hint: format!(
                 "`{}` continues it; `prony clean tpcc` drops what is there",
-                record.command()
+                record.layout.command()
             ),
         });
     }
@@ -35,6 +37,7 @@ pub fn scale_for_run(control: &mut Control, asked: Option<u32>) -> Result<u32, E
         }
     }
     catalog::refuse_foreign(&found)?;
+    rights::check(control)?;
     let half = |what: String| {
         data(format!(
             "the data is not whole: {what}; a load did not come to its end, or rows were deleted"

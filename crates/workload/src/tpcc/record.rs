@@ -3,6 +3,7 @@
 //! In: a scale, a seed. Out: which warehouses are there. Must never: outlive the load, or say that
 //! a warehouse is there before its rows are (both are one transaction).
 
+use super::layout::{Layout, Population};
 use crate::{Error, sql};
 use prony_server::Control;
 
@@ -15,10 +16,8 @@ const EPOCH: i64 = 946_684_800_000_000;
 /// What the note says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Warehouses that were asked for.
-    pub scale: u32,
-    /// Seed of the data.
-    pub seed: u64,
+    /// What was asked for.
+    pub layout: Layout,
     /// When the load began, in microseconds since 2000-01-01 00:00 UTC; whole seconds.
     pub moment_micros: i64,
     /// Warehouses whose rows are there.
@@ -46,13 +45,24 @@ pub fn find(control: &mut Control) -> Result<Option<Record>, Error> {
         &format!(
             "select max(scale), max(seed)::text, (extract(epoch from max(began)) * 1000000)::bigint, \
              count(*) filter (where done and part > 0), \
-             string_agg(part::text, ',' order by part) filter (where not done) from {NAME}"
+             string_agg(part::text, ',' order by part) filter (where not done), \
+             max(to_jsonb(n) ->> 'population'), max(to_jsonb(n) ->> 'partitions') from {NAME} n"
         ),
     )?;
     let missing = row.text(4).unwrap_or_default().split(',');
+    // The notes of older versions name neither population nor partitions.
+    let mut populations = Population::ALL.into_iter();
+    let population = populations.find(|one| row.text(5) == Some(one.name()));
     Ok(row.int(0).map(|scale| Record {
-        scale: u32::try_from(scale).unwrap_or(0),
-        seed: row.text(1).and_then(|seed| seed.parse().ok()).unwrap_or(0),
+        layout: Layout {
+            scale: u32::try_from(scale).unwrap_or(0),
+            seed: row.text(1).and_then(|seed| seed.parse().ok()).unwrap_or(0),
+            population: population.unwrap_or(Population::Standard),
+            partitions: row
+                .int(6)
+                .and_then(|partitions| u32::try_from(partitions).ok())
+                .unwrap_or(0),
+        },
         moment_micros: row.int(2).unwrap_or(EPOCH) - EPOCH,
         done: row
             .int(3)
@@ -63,15 +73,24 @@ pub fn find(control: &mut Control) -> Result<Option<Record>, Error> {
 }
 
 /// Makes the note that nothing is there yet.
-pub fn create(control: &mut Control, scale: u32, seed: u64) -> Result<(), Error> {
+pub fn create(control: &mut Control, layout: &Layout) -> Result<(), Error> {
+    let Layout {
+        scale,
+        seed,
+        partitions,
+        ..
+    } = layout;
+    let population = layout.population.name();
     sql::run(
         control,
         "noting what is to be loaded",
         &format!(
             "drop table if exists {NAME}; \
              create table {NAME} (part int primary key, done bool not null, scale int not null, \
-             seed numeric not null, began timestamptz not null); \
-             insert into {NAME} select part, false, {scale}, {seed}, date_trunc('second', now()) \
+             seed numeric not null, population text not null, partitions int not null, \
+             began timestamptz not null); \
+             insert into {NAME} select part, false, {scale}, {seed}, '{population}', {partitions}, \
+             date_trunc('second', now()) \
              from generate_series(0, {scale}) part"
         ),
     )
@@ -94,15 +113,6 @@ pub fn remove() -> String {
 }
 
 impl Record {
-    /// The command that continues the load.
-    pub fn command(&self) -> String {
-        let seed = match self.seed {
-            0 => String::new(),
-            seed => format!(" --seed {seed}"),
-        };
-        format!("prony load tpcc --scale {}{seed}", self.scale)
-    }
-
     /// What is there, in words: `a load of 10 warehouses did not come to its end: ...`
     pub fn words(&self) -> String {
         let rows = if self.missing.is_empty() {
@@ -110,24 +120,21 @@ impl Record {
         } else {
             format!("the rows of {} of them are there", self.done)
         };
-        let Record { scale, seed, .. } = self;
-        format!("a load of {scale} warehouses (seed {seed}) is under way or was broken off: {rows}")
+        let what = self.layout.words();
+        format!("a load of {what} is under way or was broken off: {rows}")
     }
 
     /// # Errors
-    /// Another scale or seed is asked for than that of the load that can be continued.
-    pub fn accept(&self, scale: u32, seed: u64) -> Result<(), Error> {
-        if (scale, seed) == (self.scale, self.seed) {
+    /// Something else is asked for than the load that can be continued.
+    pub fn accept(&self, asked: &Layout) -> Result<(), Error> {
+        if *asked == self.layout {
             return Ok(());
         }
         Err(Error::Data {
-            problem: format!(
-                "{}; {scale} warehouses with seed {seed} are asked for now",
-                self.words()
-            ),
+            problem: format!("{}; {} are asked for now", self.words(), asked.words()),
             hint: format!(
                 "`{}` continues it; `prony clean tpcc` drops what is there",
-                self.command()
+                self.layout.command()
             ),
         })
     }
@@ -139,16 +146,26 @@ mod tests {
 
     #[test]
     fn only_the_same_load_is_continued() {
-        let record = Record {
+        let layout = Layout {
             scale: 10,
             seed: 7,
+            population: Population::Standard,
+            partitions: 0,
+        };
+        let record = Record {
+            layout,
             moment_micros: 0,
             done: 3,
             missing: vec![2, 5],
         };
-        assert!(record.accept(10, 7).is_ok());
-        for (scale, seed) in [(11, 7), (10, 8)] {
-            let refused = record.accept(scale, seed);
+        assert!(record.accept(&layout).is_ok());
+        let [mut scale, mut seed, mut population, mut partitions] = [layout; 4];
+        scale.scale = 11;
+        seed.seed = 8;
+        population.population = Population::HammerDb;
+        partitions.partitions = 2;
+        for other in [scale, seed, population, partitions] {
+            let refused = record.accept(&other);
             let message = refused.expect_err("another load").to_string();
             assert!(
                 message.contains("`prony load tpcc --scale 10 --seed 7` continues it"),

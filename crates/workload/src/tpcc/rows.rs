@@ -19,6 +19,8 @@ pub struct Content {
     pub moment_micros: i64,
     /// The last names.
     pub names: LastNames,
+    /// Of a hundred customers of a district, those with bad credit.
+    pub bad_credit_percent: u32,
 }
 
 /// Writes the rows of one table for some warehouses. Units are rows, but for order lines: those
@@ -178,7 +180,12 @@ impl<'a> Rows<'a> {
         field::text(out, |out| out.extend_from_slice(name.as_bytes()));
         address(out, s);
         field::text(out, |out| s.digits(out, 16));
-        let credit = if self.is_marked() { b"BC" } else { b"GC" };
+        let bad = self.block * self.content.bad_credit_percent / 100;
+        let credit = if self.deal.at(place) < bad {
+            b"BC"
+        } else {
+            b"GC"
+        };
         field::text(out, |out| out.extend_from_slice(credit));
         field::number::<2>(out, 50_000 * 100);
         field::number::<4>(out, i64::from(s.uniform(0, 5_000)));

@@ -214,12 +214,13 @@ impl Index {
     }
 }
 
-/// Names of the valid indexes of the nine tables of which this holds.
+/// Names of the valid indexes of the nine tables, partitions included, of which this holds.
 pub(super) fn indexes(control: &mut Control, holds: &str) -> Result<Vec<String>, Error> {
     let tables = Table::ALL.map(|table| format!("to_regclass('{}')", table.name()));
     let sql = format!(
         "select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid \
-         where i.indrelid in ({}) and i.indisvalid and {holds}",
+         where (i.indrelid in ({}) or i.indrelid in (select inhrelid from pg_inherits \
+          where inhparent = to_regclass('order_line'))) and i.indisvalid and {holds}",
         tables.join(", ")
     );
     let rows = sql::rows(control, "reading the indexes", &sql)?;

@@ -58,14 +58,25 @@ impl Base {
         progress: &dyn Progress,
         stop: &AtomicBool,
     ) -> Result<LoadReport, Error> {
-        let plan = self.plan(name, Some(scale));
+        self.load_plan(&self.plan(name, Some(scale)), jobs, progress, stop)
+    }
+
+    /// As a plan with options asks for.
+    pub fn load_plan(
+        &self,
+        plan: &WorkloadPlan,
+        jobs: u32,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<LoadReport, Error> {
         let request = LoadRequest {
             target: &self.target,
-            plan: &plan,
+            plan,
             jobs,
             seed: 1,
         };
-        find(name).expect("listed").load(&request, progress, stop)
+        let workload = find(&plan.name).expect("listed");
+        workload.load(&request, progress, stop)
     }
 }
 

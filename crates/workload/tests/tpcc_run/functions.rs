@@ -20,6 +20,12 @@ fn functions_are_installed_where_they_are_needed() {
     let mut control = base.control();
     control.execute("set role reader").expect("a role");
     let refused = OrderEntryProgram::ready(&mut control, &plan(&[])).map(drop);
+    let said = refused.expect_err("it may only read").to_string();
+    let lacks = "the role reader lacks the right to update on warehouse; update on district";
+    assert!(said.contains(lacks), "{said}");
+    let grants = said.split("as their owner: ").nth(1).expect("what to do");
+    base.execute(grants);
+    let refused = OrderEntryProgram::ready(&mut control, &plan(&[])).map(drop);
     let said = refused.expect_err("no right to create").to_string();
     assert!(
         said.contains("as the owner") && said.contains("statements"),

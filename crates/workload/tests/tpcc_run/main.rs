@@ -1,6 +1,7 @@
 //! The running half of `tpcc` on a real server: its modes, profiles, rollbacks, retries and failures.
 
 mod crowd;
+mod deferred;
 mod functions;
 mod modes;
 mod support;

@@ -94,7 +94,7 @@ pub fn finish(
     let Some(writer) = writer else {
         return;
     };
-    document::end(&mut run, drive, driven, signal);
+    document::end(&mut run, drive, driven, None, &[], signal);
     run.checks = prony_judge::judge(&run);
     if let Err(error) = writer.finish(&run) {
         call.tell(

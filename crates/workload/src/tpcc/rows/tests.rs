@@ -8,6 +8,7 @@ fn content() -> Content {
         seed: 42,
         moment_micros: 1_000_000,
         names: LastNames::new(),
+        bad_credit_percent: 10,
     }
 }
 

@@ -1,0 +1,92 @@
+//! A run in Prony's store.
+//!
+//! In: a request and figures. Out: a Run document as every run has one. Must never: keep a run from
+//! being made because there is no store, or hold a password.
+
+use super::monitor::Figures;
+use super::{Means, Ready};
+use crate::run::place::Place;
+use crate::run::{Order, document};
+use prony_dialect::hammerdb::plan::WORKLOAD;
+use prony_drive::Driven;
+use prony_plan::{Plan, ServerPlan};
+use prony_store::{Run, RunStore, RunWriter, Severity};
+use serde_json::{Map, Value};
+use std::time::Duration;
+
+/// Begins the document, and its journal if there is a store. `dictionary`: the settings, passwords
+/// hidden.
+pub fn begin(
+    means: &Means<'_>,
+    ready: &Ready,
+    dictionary: &Map<String, Value>,
+) -> (Run, Option<RunWriter>) {
+    let order = Order {
+        asked: serde_json::json!({
+            "hammerdbcli": dictionary,
+            "virtual_users": means.request.vusers,
+            "job": means.request.job,
+        }),
+        plan: Plan {
+            server: ServerPlan::Url(String::new()),
+            workload: ready.workload.clone(),
+            drive: ready.drive.clone(),
+        },
+        download: false,
+        json: false,
+        store: true,
+        progress: Duration::ZERO,
+    };
+    let place = Place::given(ready.target.clone(), ready.target.describe());
+    let (facts, reached) = (&ready.facts, &ready.reached);
+    let workload = match prony_workload::find(WORKLOAD) {
+        Ok(workload) => workload,
+        // It was found before.
+        Err(_) => return (Run::default(), None),
+    };
+    let mut run = document::begin(
+        &order,
+        workload,
+        &ready.loaded,
+        &place,
+        facts,
+        reached,
+        ready.seed,
+    );
+    let writer = RunStore::open(None).and_then(|store| store.begin(&mut run));
+    (run, writer.ok())
+}
+
+/// Completes the document; whether it is stored.
+pub fn finish(
+    means: &Means<'_>,
+    ready: &Ready,
+    driven: &Driven,
+    mut run: Run,
+    writer: Option<RunWriter>,
+    figures: Option<Figures>,
+) -> (Run, bool) {
+    let tpm = figures.map(|figures| figures.tpm as f64);
+    let (drive, shares) = (&ready.drive, ready.loaded.program.shares());
+    document::end(&mut run, drive, driven, tpm, &shares, means.signals.asked());
+    run.checks = prony_judge::judge(&run);
+    let invalid = run.checks.iter();
+    for check in invalid.filter(|check| check.severity == Severity::Invalid) {
+        super::super::complain(&format!(
+            "hammerdbcli: these figures must not be used: {}; {}\n",
+            check.finding, check.advice
+        ));
+    }
+    let stored = match writer.map(|writer| writer.finish(&run)) {
+        Some(Ok(_)) => {
+            super::super::complain(&format!("hammerdbcli: kept: prony show {}\n", run.id));
+            true
+        }
+        Some(Err(error)) => {
+            super::super::complain(&format!("hammerdbcli: the run is not stored: {error}\n"));
+            false
+        }
+        None => false,
+    };
+    (run, stored)
+}

@@ -1,0 +1,108 @@
+//! `checkschema` and `deleteschema`.
+//!
+//! In: a request, a server. Out: findings in lines; a database and a role dropped. Must never: drop
+//! the database or the role that it is connected by.
+
+use super::connection;
+use super::lines::Lines;
+use crate::signals::Signals;
+use prony_dialect::hammerdb::plan::WORKLOAD;
+use prony_dialect::hammerdb::{Ended, SchemaRequest};
+use prony_server::control::{quote_identifier, quote_literal};
+use prony_workload::State;
+use prony_workload::stop::watched;
+
+/// Checks the schema.
+///
+/// # Errors
+/// Why it could not be checked, or what is wrong with it.
+pub fn check(request: &SchemaRequest, lines: &Lines, signals: &Signals) -> Result<Ended, String> {
+    let (_, mut control) = connection::open(&request.owner)?;
+    let database = &request.owner.database;
+    lines.told(1, format!("Checking {database} TPROC-C schema"));
+    let workload = prony_workload::find(WORKLOAD).map_err(|error| error.to_string())?;
+    let report = watched(&signals.flag(), |watch| {
+        watch.add(&control);
+        workload.check(&mut control)
+    });
+    let report = report.map_err(|error| error.to_string())?;
+    let mut wrong = Vec::new();
+    for finding in &report.findings {
+        let state = match finding.state {
+            State::Ok => "OK",
+            State::Note => "NOTE",
+            State::Wrong => {
+                wrong.push(finding.id);
+                "FAILED"
+            }
+        };
+        lines.told(1, format!("{state} {}: {}", finding.id, finding.text));
+    }
+    if let Some(scale) = report.scale
+        && u64::from(scale) != request.warehouses
+    {
+        lines.told(
+            1,
+            format!(
+                "FAILED warehouses: the schema has {scale}, and pg_count_ware is {}",
+                request.warehouses
+            ),
+        );
+        wrong.push("warehouses");
+    }
+    if !wrong.is_empty() {
+        let failed = wrong.join(", ");
+        return Err(format!("TPROC-C Schema check failed: {failed}"));
+    }
+    lines.told(
+        1,
+        format!("{database} TPROC-C Schema has been checked successfully."),
+    );
+    lines.finished(1, true);
+    Ok(Ended::default())
+}
+
+/// Drops the database and its owner.
+///
+/// # Errors
+/// The server refuses it.
+pub fn delete(request: &SchemaRequest, lines: &Lines, signals: &Signals) -> Result<Ended, String> {
+    let (_, mut control) = connection::open(&request.superuser)?;
+    let (owner, superuser) = (&request.owner, &request.superuser);
+    let database = &owner.database;
+    if *database == superuser.database {
+        return Err(format!(
+            "{database} is pg_defaultdbase too: a database cannot be dropped from within"
+        ));
+    }
+    lines.told(1, "DELETING TPCC SCHEMA");
+    let names = [
+        ("DATABASE", database, "pg_database", "datname"),
+        ("ROLE", &owner.user, "pg_roles", "rolname"),
+    ];
+    for (what, name, catalog, column) in names {
+        let sql = format!(
+            "select 1 from {catalog} where {column} = {}",
+            quote_literal(name)
+        );
+        let found = control.query_value(&sql);
+        if found.map_err(|error| error.to_string())?.is_none() {
+            lines.told(1, format!("THERE IS NO {what} {name}"));
+            continue;
+        }
+        if what == "ROLE" && *name == superuser.user {
+            lines.told(1, format!("KEEPING ROLE {name}, WHICH IS THE SUPERUSER"));
+            continue;
+        }
+        lines.told(1, format!("DROPPING {what} {name}"));
+        let sql = format!("drop {what} {}", quote_identifier(name));
+        let dropped = watched(&signals.flag(), |watch| {
+            watch.add(&control);
+            control.execute(&sql)
+        });
+        dropped.map_err(|error| error.to_string())?;
+    }
+    lines.told(1, "TPCC SCHEMA DELETED");
+    lines.finished(1, true);
+    Ok(Ended::default())
+}

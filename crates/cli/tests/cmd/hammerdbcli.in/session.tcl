@@ -1,0 +1,10 @@
+# No server is asked, and nothing is set.
+puts "[ numberOfWHs ] warehouse"
+print db
+puts ""
+vustatus
+vudestroy
+diset tpcc pg_nosuch 1
+jobs result
+if { [ vucomplete ] } { puts "not reached" }
+frob

@@ -1,0 +1,294 @@
+//! Prony called as hammerdbcli: the commands of the published guides' two scripts, on a server of the
+//! tests. A minute lasts two seconds here, as in a rehearsal.
+
+mod layout;
+mod trouble;
+
+use crate::common::{Bench, PATIENCE, files, hidden, number, ok, said};
+use prony_server::embedded::{Server, shared};
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+
+/// The password of the role: a `#` within a word is no comment.
+pub const ROLE_PASSWORD: &str = "Sesame#0815";
+
+/// A hammerdbcli, and a place for what it keeps.
+pub struct Hammer {
+    pub bench: Bench,
+    /// The database and its role.
+    pub name: &'static str,
+    link: PathBuf,
+    port: u16,
+}
+
+impl Hammer {
+    /// `name`: of a database and a role that are not there yet.
+    pub fn new(name: &'static str) -> Hammer {
+        Hammer::on(shared(), name)
+    }
+
+    /// The same on a server.
+    pub fn on(server: &Server, name: &'static str) -> Hammer {
+        // A database beside it holds nothing.
+        let bench = Bench::on(server, &format!("{name}_beside"));
+        let link = bench.home.join("hammerdbcli");
+        symlink(env!("CARGO_BIN_EXE_prony"), &link).expect("a link");
+        Hammer {
+            bench,
+            name,
+            link,
+            port: server.port(),
+        }
+    }
+
+    /// Where the logs are.
+    pub fn temp(&self) -> PathBuf {
+        self.bench.home.join("temp")
+    }
+
+    /// The program by its link.
+    pub fn command(&self) -> Command {
+        let mut command = self.bench.command("");
+        let mut linked = Command::new(&self.link);
+        for (name, value) in command.stdin(Stdio::piped()).get_envs() {
+            match value {
+                Some(value) => linked.env(name, value),
+                None => linked.env_remove(name),
+            };
+        }
+        std::fs::create_dir_all(self.temp()).expect("a folder");
+        linked
+            .env("TMP", self.temp())
+            .env("PRONY_HAMMERDB_MINUTE", "2s")
+            .env_remove("PRONY_HAMMERDB_COMPAT")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        linked
+    }
+
+    /// Starts it with commands on standard input.
+    pub fn start(&self, mut command: Command, script: &str) -> Child {
+        let mut child = command.spawn().expect("it starts");
+        let input = child.stdin.take();
+        input
+            .expect("piped")
+            .write_all(script.as_bytes())
+            .expect("it reads");
+        child
+    }
+
+    /// Commands on standard input, to the end.
+    pub fn input(&self, script: &str) -> Output {
+        let child = self.start(self.command(), script);
+        self.silent(child.wait_with_output().expect("it ends"))
+    }
+
+    /// Neither password is in an output or a file.
+    pub fn silent(&self, output: Output) -> Output {
+        hidden(ROLE_PASSWORD, &output, &self.bench.home);
+        self.bench.silent(output)
+    }
+
+    /// Where the server is, and who.
+    pub fn head(&self) -> String {
+        format!(
+            "dbset db pg\ndbset bm tpc-c\n\n# WHERE\n# -----\n\
+             diset connection pg_host 127.0.0.1\ndiset connection pg_port {}\n\
+             diset tpcc pg_superuser postgres\ndiset tpcc pg_superuserpass {}\n\
+             diset tpcc pg_user {name}\ndiset tpcc pg_pass {ROLE_PASSWORD}\n\
+             diset tpcc pg_dbase {name}\n",
+            self.port,
+            self.bench.password,
+            name = self.name
+        )
+    }
+
+    /// The guide's script that builds.
+    pub fn build(&self, warehouses: u32, users: u32) -> String {
+        format!(
+            "{}diset tpcc pg_count_ware {warehouses}\ndiset tpcc pg_num_vu {users}\n\n\
+             vuset logtotemp 1\nprint dict\n\nbuildschema\n\nwaittocomplete\nvudestroy\nquit\n\n",
+            self.head()
+        )
+    }
+
+    /// The guide's script that runs, as the superuser.
+    pub fn run(&self, rampup: u32, users: u32) -> String {
+        format!(
+            "{}diset tpcc pg_user postgres\ndiset tpcc pg_pass {}\n\
+             diset tpcc pg_driver timed\ndiset tpcc pg_rampup {rampup}\n\
+             diset tpcc pg_duration 1\ndiset tpcc pg_vacuum false\n\
+             diset tpcc pg_partition false\ndiset tpcc pg_allwarehouse true\n\
+             diset tpcc pg_timeprofile true\ndiset tpcc pg_connect_pool false\n\
+             diset tpcc pg_dritasnap false\n\nloadscript\nprint dict\nvuset logtotemp 1\n\
+             vuset vu {users}\nvucreate\nvurun\nwaittocomplete\nquit\n",
+            self.head(),
+            self.bench.password
+        )
+    }
+
+    /// What it keeps of a log.
+    pub fn log(&self, name: &str) -> String {
+        std::fs::read_to_string(self.temp().join(name)).expect(name)
+    }
+}
+
+/// The lines of an output, without carriage returns and empty lines.
+pub fn lines(text: &str) -> Vec<String> {
+    let lines = text.lines().map(|line| line.trim_matches('\r').to_owned());
+    lines.filter(|line| !line.is_empty()).collect()
+}
+
+/// NOPM and TPM of the only result.
+pub fn result(shown: &str) -> (u64, u64) {
+    let found: Vec<&str> = shown.lines().filter(|line| line.contains("NOPM")).collect();
+    assert_eq!(found.len(), 1, "{shown}");
+    let line = found[0].trim_start_matches('\r');
+    let rest = line.strip_prefix("Vuser 1:TEST RESULT : System achieved ");
+    let words: Vec<&str> = rest.expect(line).split(' ').collect();
+    assert_eq!(
+        [words[1], words[2], words[4], words[5]],
+        ["NOPM", "from", "PostgreSQL", "TPM"]
+    );
+    let number = |word: &str| word.parse().expect("a number");
+    (number(words[0]), number(words[3]))
+}
+
+#[test]
+fn the_scripts_of_the_guide_build_and_run() {
+    let hammer = Hammer::new("guide");
+    let shown = ok(&hammer.input(&hammer.build(2, 2)));
+    let told = lines(&shown);
+    for line in [
+        "Building 2 Warehouses with 3 Virtual Users, 2 active + 1 Monitor VU(dict value pg_num_vu is set to 2)",
+        "Vuser 3 created - WAIT IDLE",
+        "Vuser 1:CREATING DATABASE guide under OWNER guide",
+        "Vuser 1:Workers: 0 Active 2 Done",
+        "Vuser 3:FINISHED SUCCESS",
+        "Vuser 1:TPCC SCHEMA COMPLETE",
+        "ALL VIRTUAL USERS COMPLETE",
+        "Shutting down HammerDB CLI",
+    ] {
+        assert!(told.iter().any(|told| told == line), "{line}: {shown}");
+    }
+    let mut control = crate::common::control(&shared().url_for("guide"));
+    let orders = "SELECT sum(d_next_o_id) FROM district";
+    let before = number(&mut control, orders);
+    assert_eq!(before, 2 * 10 * 3001);
+    let owner =
+        "SELECT count(*) FROM pg_tables WHERE schemaname = 'public' AND tableowner = 'guide'";
+    assert_eq!(number(&mut control, owner), 9);
+    let functions = "SELECT count(*) FROM pg_proc WHERE proname LIKE 'prony_tpcc_hammerdb%'";
+    assert_eq!(number(&mut control, functions), 10, "of both profiles");
+
+    let output = hammer.input(&hammer.run(1, 3));
+    let shown = ok(&output);
+    let notice = "Prony runs TPC-C with the profile hammerdb (";
+    assert_eq!(
+        said(&output).matches(notice).count(),
+        1,
+        "{}",
+        said(&output)
+    );
+    let (nopm, tpm) = result(&shown);
+    // A minute is two seconds.
+    let (orders_in_window, ordered) = (nopm / 30, number(&mut control, orders) - before);
+    // The statistics that TPM comes from lag by up to a second.
+    assert!(nopm > 0 && tpm > 0, "{nopm} {tpm}");
+    assert!(orders_in_window <= ordered, "{orders_in_window} {ordered}");
+    for line in [
+        "Vuser 1:Rampup 1 minutes complete ...",
+        "Vuser 4:VU 4 : Assigning WID=1 based on VU count 3, Warehouses = 2 (1 out of 1)",
+        "Vuser 1:3 Active Virtual Users configured",
+        "Vuser 4:FINISHED SUCCESS",
+    ] {
+        assert!(
+            lines(&shown).iter().any(|told| told == line),
+            "{line}: {shown}"
+        );
+    }
+    profiled(&hammer, 3);
+    let log = hammer.log("hammerdb.log");
+    assert_eq!(
+        log.matches("Hammerdb Log @ ").count(),
+        2,
+        "of the build and of the run"
+    );
+    assert!(log.contains(&format!("System achieved {nopm} NOPM")));
+    assert!(!log.contains("RUNNING") && !log.contains("FINISHED"));
+    kept(&hammer, nopm);
+    // A database in use is not dropped.
+    drop(control);
+    let checked = hammer.input(&format!(
+        "{}diset tpcc pg_count_ware 2\ncheckschema\nvudestroy\n",
+        hammer.head()
+    ));
+    assert!(ok(&checked).contains("guide TPROC-C Schema has been checked successfully."));
+    delete(&hammer);
+}
+
+/// The time profile has every virtual user, and their calls add up to those of the summary.
+fn profiled(hammer: &Hammer, users: usize) {
+    let profile = hammer.log("hdbxtprofile.log");
+    let title = format!(">>>>> SUMMARY OF {users} ACTIVE VIRTUAL USERS");
+    assert!(profile.contains(&title), "{profile}");
+    let (each, summary) = profile.split_once(&title).expect("it is there");
+    let calls = |text: &str| -> u64 {
+        let mut parts = text.split("PROC: NEWORD\nCALLS: ");
+        parts.next();
+        let number = |part: &str| part.split('\t').next().and_then(|n| n.parse::<u64>().ok());
+        parts.map(|part| number(part).expect("a count")).sum()
+    };
+    assert!(calls(each) > 0);
+    assert_eq!(calls(each), calls(summary), "each call once: {profile}");
+}
+
+/// What outlives the call: settings, the run, the job.
+fn kept(hammer: &Hammer, nopm: u64) {
+    let run = crate::common::last(&hammer.bench);
+    assert!(
+        run.workload
+            .settings
+            .contains(&"profile hammerdb".to_owned()),
+        "{:?}",
+        run.workload.settings
+    );
+    assert_eq!((run.workload.scale, run.drive.clients), (2, 3));
+    let names: Vec<&str> = run.rates.iter().map(|rate| rate.name.as_str()).collect();
+    assert_eq!(names, ["NOPM", "TPM"]);
+    let output = hammer.input("print dict\njobs result\nquit\n");
+    let shown = ok(&output);
+    assert!(
+        shown.contains(" pg_user             = postgres\n"),
+        "{shown}"
+    );
+    assert!(shown.contains(" pg_timeprofile      = true\n"), "{shown}");
+    let line = format!("\"TEST RESULT : System achieved {nopm} NOPM from ");
+    assert!(shown.contains(&line), "{shown}");
+    let ids = files(&hammer.bench.home.join("hammerdb/jobs"));
+    assert_eq!(ids.len(), 2, "the build and the run");
+    // The password of the last call is gone, and that is said.
+    let output = hammer.input("loadscript\nvurun\nquit\n");
+    let shown = ok(&output);
+    assert!(
+        shown.contains("Passwords are not kept from call to call"),
+        "{shown}"
+    );
+}
+
+/// The schema goes, and its role with it.
+fn delete(hammer: &Hammer) {
+    let shown = ok(&hammer.input(&format!("{}deleteschema\nquit\n", hammer.head())));
+    assert!(shown.contains("Vuser 1:FINISHED SUCCESS"), "{shown}");
+    let mut control = hammer.bench.control();
+    let left = "SELECT (SELECT count(*) FROM pg_database WHERE datname = 'guide') \
+         + (SELECT count(*) FROM pg_roles WHERE rolname = 'guide')";
+    let begun = std::time::Instant::now();
+    while number(&mut control, left) > 0 && begun.elapsed() < PATIENCE {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    assert_eq!(number(&mut control, left), 0, "{shown}");
+}

@@ -1,0 +1,267 @@
+//! What goes wrong, and what is said of it.
+
+use super::{Hammer, lines};
+use crate::common::{PATIENCE, control, last, number, ok, said, signal};
+use prony_server::embedded::{self, Options, Server, shared};
+use prony_store::State;
+use std::io::Read;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+/// The lines that begin so.
+fn errors(shown: &str) -> Vec<String> {
+    let mut all = lines(shown);
+    all.retain(|line| line.starts_with("Error"));
+    all
+}
+
+#[test]
+fn mistakes_are_told_and_change_nothing() {
+    let hammer = Hammer::new("mistakes");
+    let head = hammer.head();
+    let fails = |more: &str, expected: &str| {
+        let shown = ok(&hammer.input(&format!("{head}{more}vudestroy\nquit\n")));
+        assert!(shown.contains(expected), "{expected}: {shown}");
+        shown
+    };
+    let wrong = fails(
+        "diset tpcc pg_superuserpass wrong\nbuildschema\n",
+        "FATAL:  password authentication failed for user \"postgres\"",
+    );
+    assert!(wrong.contains("Vuser 1:FINISHED FAILED"), "{wrong}");
+    fails(
+        "diset tpcc pg_num_vu 3\ndiset tpcc pg_count_ware 2\nbuildschema\n",
+        "You have 3 virtual users building 2 warehouses",
+    );
+    fails(
+        "diset tpcc pg_num_vu 1\n",
+        "Changed tpcc:pg_num_vu from 3 to 1",
+    );
+    let mut control = hammer.bench.control();
+    control
+        .execute("CREATE TABLE mine (n int)")
+        .expect("a table");
+    let database = "diset tpcc pg_dbase mistakes_beside\n";
+    fails(
+        &format!("{database}buildschema\n"),
+        "Database mistakes_beside exists but is not empty, specify a new or empty database name",
+    );
+    let postgres = format!(
+        "{database}diset tpcc pg_user postgres\ndiset tpcc pg_pass {}\n",
+        hammer.bench.password
+    );
+    let none = fails(
+        &format!("{postgres}loadscript\nvurun\n"),
+        "table item is missing",
+    );
+    assert!(none.contains("buildschema makes the schema"), "{none}");
+    assert!(!none.contains("NOPM"), "{none}");
+    fails(
+        &format!("{database}diset tpcc pg_oracompat true\nbuildschema\n"),
+        "Prony does not offer pg_oracompat",
+    );
+    let unknown = "diset tpcc pg_nosuch 1\ndiset nosuch pg_host h\ndbset db nosuch\nfrob\n";
+    for complaint in [
+        "Dictionary \"tpcc\" for PostgreSQL exists but key \"pg_nosuch\" doesn't",
+        "Dictionary \"nosuch\" for PostgreSQL does not exist",
+        "Unknown prefix nosuch, choose one from ora mssqls db2 mysql pg maria",
+        "invalid command name \"frob\"",
+    ] {
+        fails(unknown, complaint);
+    }
+    let databases = "SELECT count(*) FROM pg_database WHERE datname = 'mistakes'";
+    assert_eq!(number(&mut control, databases), 0);
+}
+
+#[test]
+fn what_is_broken_off_is_said_and_kept() {
+    let hammer = Hammer::new("broken");
+    // Nobody waits for the end of fifty warehouses.
+    let child = hammer.start(hammer.command(), &hammer.build(50, 2));
+    let mut control = control(&shared().url());
+    let loading = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'broken' AND query ILIKE 'copy stock %'";
+    let begun = Instant::now();
+    while number(&mut control, loading) == 0 {
+        assert!(begun.elapsed() < PATIENCE, "it does not load");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    signal(&child, "-INT");
+    let output = hammer.silent(child.wait_with_output().expect("it ends"));
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        output.status.code().is_none(),
+        "ended by the signal: {output:?}"
+    );
+    assert!(
+        errors(&shown)[0].contains("the build was stopped"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("buildschema with the same settings continues"),
+        "{shown}"
+    );
+    control
+        .execute("DROP DATABASE broken WITH (FORCE)")
+        .expect("it goes");
+
+    let shown = ok(&hammer.input(&hammer.build(1, 1)));
+    assert!(shown.contains("TPCC SCHEMA COMPLETE"), "{shown}");
+    interrupted(&hammer);
+    ended_by_an_error(&hammer);
+    tested(&hammer);
+}
+
+/// A server that is killed costs the result, and nothing of the data.
+#[test]
+fn a_killed_server_is_waited_for_and_told_of() {
+    let installation = embedded::find().expect("PostgreSQL's programs");
+    let server = Server::start(&installation, &Options::default()).expect("it starts");
+    let hammer = Hammer::on(&server, "killed");
+    ok(&hammer.input(&hammer.build(1, 1)));
+    let mut command = hammer.command();
+    command.env("PRONY_HAMMERDB_MINUTE", "10s");
+    let mut child = hammer.start(command, &hammer.run(0, 2));
+    let mut shown = until(&mut child, "Timing test period of 1 in minutes");
+    std::thread::sleep(Duration::from_secs(2));
+    server.kill();
+    server.restart().expect("it comes back");
+    let output = hammer.silent(child.wait_with_output().expect("it ends"));
+    shown += &String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{shown}");
+    assert!(!shown.contains("NOPM"), "{shown}");
+    let reason = &errors(&shown)[0];
+    assert!(
+        reason.contains("lost its count of transactions") || reason.contains("could not be read"),
+        "{shown}"
+    );
+    let checked = ok(&hammer.input(&format!("{}checkschema\n", hammer.head())));
+    let fine = "killed TPROC-C Schema has been checked successfully.";
+    assert!(checked.contains(fine), "{checked}");
+}
+
+/// What it prints until it prints this, which it does.
+fn until(child: &mut Child, text: &str) -> String {
+    let stdout = child.stdout.as_mut().expect("piped");
+    let (mut shown, mut bytes) = (String::new(), [0; 4096]);
+    while !shown.contains(text) {
+        let count = stdout.read(&mut bytes).expect("a pipe");
+        assert!(count > 0, "it ended: {shown}");
+        shown += &String::from_utf8_lossy(&bytes[..count]);
+    }
+    shown
+}
+
+/// A run that is broken off has no result, and is kept.
+fn interrupted(hammer: &Hammer) {
+    let mut command = hammer.command();
+    command.env_remove("PRONY_HAMMERDB_MINUTE");
+    let mut child = hammer.start(command, &hammer.run(0, 2));
+    let mut shown = until(&mut child, "Timing test period of 1 in minutes");
+    // At least one second of it is to be kept.
+    std::thread::sleep(Duration::from_secs(3));
+    signal(&child, "-INT");
+    let output = hammer.silent(child.wait_with_output().expect("it ends"));
+    shown += &String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.code().is_none(),
+        "ended by the signal: {output:?}"
+    );
+    assert!(!shown.contains("NOPM"), "{shown}");
+    let run = last(&hammer.bench);
+    let told = format!(
+        "the run was ended by SIGINT (Ctrl-C); what was measured is kept: prony show {}",
+        run.id
+    );
+    assert!(errors(&shown)[0].contains(&told), "{shown}");
+    assert_eq!(run.state, State::Partial);
+}
+
+/// With pg_raiseerror a virtual user's first error is its last.
+fn ended_by_an_error(hammer: &Hammer) {
+    let mut control = control(&shared().url_for("broken"));
+    control
+        .execute("ALTER TABLE new_order ADD CONSTRAINT full_up CHECK (no_o_id < 0) NOT VALID")
+        .expect("a constraint");
+    let script = hammer.run(0, 2);
+    for (raise, minute, line) in [
+        (
+            "false",
+            "2s",
+            "Vuser 2:New Order Procedure Error set RAISEERROR for Details",
+        ),
+        (
+            "true",
+            // They end long before.
+            "60s",
+            "Error in Virtual User 2: New Order failed with SQLSTATE 23514",
+        ),
+    ] {
+        let script = script.replace(
+            "loadscript",
+            &format!("diset tpcc pg_raiseerror {raise}\nloadscript"),
+        );
+        let mut command = hammer.command();
+        command.env("PRONY_HAMMERDB_MINUTE", minute);
+        let child = hammer.start(command, &script);
+        let output = hammer.silent(child.wait_with_output().expect("it ends"));
+        let shown = ok(&output);
+        assert!(
+            lines(&shown).iter().any(|told| told == line),
+            "{line}: {shown}"
+        );
+        assert_eq!(
+            shown.contains("Vuser 2:FINISHED FAILED"),
+            raise == "true",
+            "{shown}"
+        );
+        assert_eq!(shown.contains("NOPM"), raise == "false", "{shown}");
+        let said = said(&output);
+        assert!(
+            said.contains("of new-order failed: other (SQLSTATE 23514): "),
+            "{said}"
+        );
+    }
+    control
+        .execute("ALTER TABLE new_order DROP CONSTRAINT full_up")
+        .expect("it goes");
+}
+
+/// The test driver names each transaction, and ends by their count.
+fn tested(hammer: &Hammer) {
+    let path = hammer.bench.home.join("test.tcl");
+    let script = format!(
+        "{}diset tpcc pg_raiseerror false\ndiset tpcc pg_driver test\n\
+         diset tpcc pg_total_iterations 7\nvuset vu 2\nloadscript\nvucreate\n\
+         set job [ vurun ]\nputs \"ended $job\"\nvustatus\nvudestroy\n",
+        hammer.head()
+    );
+    std::fs::write(&path, script).expect("a file");
+    let mut command = hammer.command();
+    command.args(["tcl", "auto"]).arg(&path);
+    command.env("PRONY_HAMMERDB_COMPAT", "4.6");
+    let child = hammer.start(command, "");
+    let output = child.wait_with_output().expect("it ends");
+    std::fs::remove_file(&path).expect("there");
+    let output = hammer.silent(output);
+    let shown = ok(&output);
+    let settings = last(&hammer.bench).workload.settings;
+    let profile = "profile hammerdb-4.6".to_owned();
+    assert!(settings.contains(&profile), "{settings:?}");
+    let told = lines(&shown);
+    let kinds = [
+        "new order",
+        "payment",
+        "delivery",
+        "order status",
+        "stock level",
+    ];
+    for user in [1, 2] {
+        let is_kind = |line: &&String| {
+            let text = line.strip_prefix(&format!("Vuser {user}:"));
+            text.is_some_and(|text| kinds.contains(&text))
+        };
+        assert_eq!(told.iter().filter(is_kind).count(), 7, "{shown}");
+    }
+    assert!(told.contains(&"2 = FINISH SUCCESS".to_owned()), "{shown}");
+    assert!(shown.contains("ended jobid="), "{shown}");
+}

@@ -1,0 +1,236 @@
+//! What a script's requests mean to Prony's core.
+//!
+//! In: requests. Out: how to drive, on which workload with which options. Must never: leave out a
+//! setting that changes what a server sees.
+
+use super::request::{BuildRequest, Driver, RunRequest};
+use prony_plan::{DrivePlan, IoEngine, Pace, QueryMode, Stop, WorkloadPlan};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The workload that is TPROC-C.
+pub const WORKLOAD: &str = "tpcc";
+
+/// The option by which that workload cuts `order_line` in parts.
+const PARTITIONS: &str = "partitions";
+
+/// Virtual users that one thread drives with ease.
+const USERS_A_THREAD: u32 = 64;
+
+/// How long transactions in flight at the end may take.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// How a run is driven. `minute`: how long a minute of the script lasts; `processors`: of this
+/// machine.
+pub fn drive_plan(request: &RunRequest, minute: Duration, processors: usize) -> DrivePlan {
+    let minutes = |count: u64| minute.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX));
+    let (stop, warmup) = match request.driver {
+        Driver::Timed {
+            rampup_min,
+            duration_min,
+            ..
+        } => (Stop::After(minutes(duration_min)), minutes(rampup_min)),
+        Driver::Test => (Stop::Transactions(request.iterations), Duration::ZERO),
+    };
+    let most = u32::try_from(processors).unwrap_or(u32::MAX).max(1);
+    DrivePlan {
+        clients: request.vusers,
+        threads: request.vusers.div_ceil(USERS_A_THREAD).clamp(1, most),
+        pace: Pace::Closed,
+        stop,
+        warmup,
+        grace: GRACE,
+        latency_limit: None,
+        reconnect: true,
+        // HammerDB prepares its calls once a connection.
+        protocol: QueryMode::Prepared,
+        describe: true,
+        io: IoEngine::Auto,
+        connect_per_transaction: false,
+        connect_counts: false,
+        tcp_sample: 0,
+        seed: None,
+        pin: false,
+    }
+}
+
+/// The workload of a run with a profile, on the tables that are there.
+pub fn run_plan(request: &RunRequest, profile: &str) -> WorkloadPlan {
+    let word = |truth: bool, yes: &str, no: &str| if truth { yes } else { no }.to_owned();
+    let options = [
+        ("home", word(request.all_warehouses, "all", "user")),
+        // HammerDB tries nothing again.
+        ("max_tries", "1".to_owned()),
+        ("mode", "procedures".to_owned()),
+        ("pacing", word(request.key_and_think, "spec", "none")),
+        ("profile", profile.to_owned()),
+    ];
+    let options = options.map(|(key, value)| (key.to_owned(), value.into()));
+    workload(None, options.into())
+}
+
+/// The workload of a build.
+///
+/// # Errors
+/// Why it cannot be built so.
+pub fn build_plan(request: &BuildRequest) -> Result<WorkloadPlan, String> {
+    for (asked, key) in [
+        (request.oracle_types, "pg_oracompat"),
+        (request.citus, "pg_cituscompat"),
+    ] {
+        if asked {
+            return Err(format!(
+                "Prony does not offer {key}: diset tpcc {key} false"
+            ));
+        }
+    }
+    let Ok(scale) = u32::try_from(request.warehouses) else {
+        return Err(format!(
+            "{} warehouses are more than any database holds",
+            request.warehouses
+        ));
+    };
+    // The rows by HammerDB's rules: half of the customers have bad credit.
+    let profile = ("profile".to_owned(), super::PROFILES[0].into());
+    let mut options = BTreeMap::from([profile]);
+    if let Some(parts) = partitions(request) {
+        options.insert(PARTITIONS.to_owned(), parts.into());
+    }
+    Ok(workload(Some(scale), options))
+}
+
+/// The parts of `order_line`: one for a hundred warehouses, from 200 on.
+fn partitions(request: &BuildRequest) -> Option<i64> {
+    let parts = i64::try_from(request.warehouses / 100).ok()?;
+    (request.partition && request.warehouses >= 200).then_some(parts)
+}
+
+fn workload(scale: Option<u32>, options: BTreeMap<String, toml::Value>) -> WorkloadPlan {
+    WorkloadPlan {
+        name: WORKLOAD.to_owned(),
+        scale,
+        options,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::request::{Login, Output, Reader};
+    use super::super::settings::Settings;
+    use super::*;
+
+    fn output() -> Output {
+        Output {
+            shown: true,
+            log: None,
+            timestamps: false,
+        }
+    }
+
+    fn run(set: &[(&str, &str)]) -> RunRequest {
+        let mut settings = Settings::default();
+        for (key, value) in set {
+            assert!(settings.set("pg", "tpcc", key, value), "{key}");
+        }
+        let mut reader = Reader::new(&settings);
+        let request = reader.run(output(), String::new(), String::new());
+        assert_eq!(reader.complaints, [""; 0]);
+        request
+    }
+
+    fn build(warehouses: u64, partition: bool) -> BuildRequest {
+        let settings = Settings::default();
+        let mut request = Reader::new(&settings).build(output(), String::new());
+        (request.warehouses, request.partition) = (warehouses, partition);
+        request
+    }
+
+    #[test]
+    fn a_timed_run_warms_up_and_ends_by_time() {
+        let mut request = run(&[("pg_rampup", "10"), ("pg_duration", "60")]);
+        request.vusers = 256;
+        let plan = drive_plan(&request, Duration::from_secs(60), 16);
+        assert_eq!(plan.warmup, Duration::from_secs(600));
+        assert_eq!(plan.stop, Stop::After(Duration::from_secs(3600)));
+        assert_eq!((plan.clients, plan.threads), (256, 4));
+        assert_eq!(drive_plan(&request, Duration::from_secs(1), 2).threads, 2);
+        request.vusers = 1;
+        assert_eq!(drive_plan(&request, Duration::from_secs(1), 16).threads, 1);
+    }
+
+    #[test]
+    fn the_test_driver_ends_by_count() {
+        let request = run(&[("pg_driver", "test"), ("pg_total_iterations", "20")]);
+        let plan = drive_plan(&request, Duration::from_secs(60), 1);
+        assert_eq!(
+            (plan.stop, plan.warmup),
+            (Stop::Transactions(20), Duration::ZERO)
+        );
+    }
+
+    #[test]
+    fn every_setting_of_a_run_reaches_the_workload_that_knows_them() {
+        let request = run(&[("pg_allwarehouse", "true"), ("pg_keyandthink", "true")]);
+        let workload = prony_workload::find(WORKLOAD).expect("it is registered");
+        for profile in super::super::PROFILES {
+            let plan = run_plan(&request, profile);
+            assert_eq!(plan.options["home"].as_str(), Some("all"));
+            assert_eq!(plan.options["pacing"].as_str(), Some("spec"));
+            assert_eq!(plan.options["profile"].as_str(), Some(profile));
+            assert_eq!(prony_workload::option_problems(workload, &plan), [""; 0]);
+            let problems = workload.check_options(&plan, QueryMode::Prepared);
+            assert!(problems.is_empty(), "{problems:?}");
+        }
+        let plan = run_plan(&run(&[]), "hammerdb");
+        assert_eq!(plan.options["home"].as_str(), Some("user"));
+        assert_eq!(plan.options["pacing"].as_str(), Some("none"));
+    }
+
+    #[test]
+    fn order_lines_are_cut_from_two_hundred_warehouses_on() {
+        let parts = |warehouses, partition| {
+            let plan = build_plan(&build(warehouses, partition)).expect("it can be built");
+            assert_eq!(plan.scale.map(u64::from), Some(warehouses));
+            plan.options
+                .get(PARTITIONS)
+                .and_then(toml::Value::as_integer)
+        };
+        assert_eq!(parts(199, true), None);
+        assert_eq!(parts(200, true), Some(2));
+        assert_eq!(parts(12_850, true), Some(128));
+        assert_eq!(parts(12_850, false), None);
+    }
+
+    #[test]
+    fn what_is_not_offered_is_refused_by_its_key() {
+        let mut request = build(1, false);
+        request.citus = true;
+        let refusal = build_plan(&request).expect_err("citus");
+        assert!(
+            refusal.contains("diset tpcc pg_cituscompat false"),
+            "{refusal}"
+        );
+        assert!(build_plan(&build(u64::MAX, false)).is_err());
+    }
+
+    #[test]
+    fn the_dictionary_that_is_kept_has_no_password() {
+        let mut settings = Settings::default();
+        settings.set("pg", "tpcc", "pg_pass", "geheim");
+        let shown = settings.shown();
+        let (_, tpcc) = shown
+            .iter()
+            .find(|(name, _)| *name == "tpcc")
+            .expect("it is there");
+        let value = |key: &str| {
+            tpcc.iter()
+                .find(|(name, _)| *name == key)
+                .map(|(_, v)| v.as_str())
+        };
+        assert_eq!(value("pg_pass"), Some("********"));
+        assert_eq!(value("pg_superuserpass"), Some("********"));
+        assert_eq!(value("pg_count_ware"), Some("1"));
+        let login: Login = run(&[("pg_pass", "geheim")]).login;
+        assert!(!format!("{login:?}{shown:?}").contains("geheim"));
+    }
+}

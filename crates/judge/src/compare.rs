@@ -1,0 +1,297 @@
+//! Whether the figures of two Runs may be set side by side.
+//!
+//! In: two finished Runs. Out: a [`Comparison`]: what differs, the worst first, and what follows. Must
+//! never: give a ratio where the figures are of two different things; change a figure.
+//!
+//! Each difference is one entry of a table: how a Run is read, how grave it is when two readings
+//! differ, and why.
+
+mod rules;
+
+use crate::all;
+use Severity::{Caveat, Invalid, Note};
+use prony_store::{Check, Run, Severity, State};
+use rules::{FOR_REFERENCE, OTHER_WORK, RULED, RULES, plain};
+use serde::Serialize;
+
+/// What two Runs have in common, as far as it decides whether their figures compare.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// What follows.
+    pub verdict: Verdict,
+    /// What differs, the worst first.
+    pub differences: Vec<Difference>,
+    /// The figures side by side; empty where they do not compare.
+    pub figures: Vec<Pair>,
+}
+
+/// What follows for the figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// They are of the same thing.
+    Comparable,
+    /// Each difference has to be weighed first.
+    WithCaveats,
+    /// They are of different things, or one of them must not be used at all.
+    NotComparable,
+}
+
+impl Verdict {
+    /// In the words of the report.
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Comparable => "COMPARABLE",
+            Verdict::WithCaveats => "COMPARABLE, WITH CAVEATS",
+            Verdict::NotComparable => "NOT COMPARABLE",
+        }
+    }
+}
+
+/// One difference.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// How grave: [`Severity::Invalid`] forbids the comparison.
+    pub severity: Severity,
+    /// What was looked at.
+    pub what: String,
+    /// How it is in the first Run.
+    pub a: String,
+    /// And in the second.
+    pub b: String,
+    /// Why it matters.
+    pub why: &'static str,
+}
+
+/// One figure of both.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pair {
+    /// Its name, such as `NOPM`, `TPS`, `p99`.
+    pub name: String,
+    /// What it is measured in.
+    pub unit: Unit,
+    /// The first Run's.
+    pub a: f64,
+    /// The second's.
+    pub b: f64,
+}
+
+/// What a figure is measured in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// A number by the minute or the second, as its name says: more is better.
+    Rate,
+    /// Nanoseconds: less is better.
+    Nanoseconds,
+}
+
+/// Compares two Runs. `a` is the one that the other is measured against.
+pub fn compare(a: &Run, b: &Run) -> Comparison {
+    let mut differences: Vec<Difference> = RULES
+        .iter()
+        .filter_map(|rule| {
+            let (of_a, of_b) = ((rule.read)(a), (rule.read)(b));
+            difference(rule.severity, rule.what, of_a, of_b, rule.why)
+        })
+        .collect();
+    differences.extend(workload_settings(a, b));
+    differences.extend(server_settings(a, b));
+    differences.extend(unusable(a, b));
+    // Stable: among those of one severity the order of the rules stays.
+    differences.sort_by_key(|one| std::cmp::Reverse(one.severity));
+    let worst = differences.iter().map(|one| one.severity).max();
+    let verdict = match worst {
+        Some(Invalid) => Verdict::NotComparable,
+        Some(Caveat) => Verdict::WithCaveats,
+        Some(Note) | None => Verdict::Comparable,
+    };
+    let figures = match verdict {
+        Verdict::NotComparable => Vec::new(),
+        _ => figures(a, b),
+    };
+    Comparison {
+        verdict,
+        differences,
+        figures,
+    }
+}
+
+fn difference(
+    severity: Severity,
+    what: &str,
+    a: String,
+    b: String,
+    why: &'static str,
+) -> Option<Difference> {
+    (a != b).then(|| Difference {
+        severity,
+        what: what.to_owned(),
+        a,
+        b,
+        why,
+    })
+}
+
+/// What the workload says decides the meaning of its figures: mode, profile and their like.
+fn workload_settings(a: &Run, b: &Run) -> Vec<Difference> {
+    let (of_a, of_b) = (&a.workload.settings, &b.workload.settings);
+    pairs(
+        of_a.iter().map(|one| split(one)),
+        of_b.iter().map(|one| split(one)),
+    )
+    .into_iter()
+    .filter_map(|(name, a, b)| difference(Invalid, &name, a, b, OTHER_WORK))
+    .collect()
+}
+
+/// A setting as the document has it, `name value`.
+fn split(setting: &str) -> (String, String) {
+    let (name, value) = setting.split_once(' ').unwrap_or((setting, "set"));
+    (name.to_owned(), value.to_owned())
+}
+
+fn server_settings(a: &Run, b: &Run) -> Vec<Difference> {
+    let read = |run: &Run| {
+        let settings = run.server.settings.iter();
+        let unruled = settings.filter(|(name, _)| !RULED.contains(&name.as_str()));
+        unruled
+            .map(|(name, value)| (name.clone(), plain(value)))
+            .collect::<Vec<_>>()
+    };
+    pairs(read(a).into_iter(), read(b).into_iter())
+        .into_iter()
+        .filter_map(|(name, a, b)| difference(Caveat, &name, a, b, FOR_REFERENCE))
+        .collect()
+}
+
+/// Every name of either side with the values of both; `not set` where one lacks it.
+fn pairs(
+    a: impl Iterator<Item = (String, String)>,
+    b: impl Iterator<Item = (String, String)>,
+) -> Vec<(String, String, String)> {
+    let missing = || "not set".to_owned();
+    let mut all: Vec<(String, String, String)> =
+        a.map(|(name, value)| (name, value, missing())).collect();
+    for (name, value) in b {
+        match all.iter_mut().find(|(known, ..)| *known == name) {
+            Some((.., of_b)) => *of_b = value,
+            None => all.push((name, missing(), value)),
+        }
+    }
+    all
+}
+
+/// What makes one of the two unfit for any comparison, or doubtful.
+fn unusable(a: &Run, b: &Run) -> Vec<Difference> {
+    let mut found = Vec::new();
+    let mut add = |severity, what: &str, of: [String; 2], why| {
+        let [a, b] = of;
+        found.push(Difference {
+            severity,
+            what: what.to_owned(),
+            a,
+            b,
+            why,
+        });
+    };
+    let states = [a, b].map(|run| run.state);
+    if states.contains(&State::Running) {
+        let why = "the figures of a run that goes on are not final";
+        add(Invalid, "state", states.map(state), why);
+    } else if states.contains(&State::Partial) {
+        let why = "a run that was cut short covers less than was meant";
+        add(Caveat, "state", states.map(state), why);
+    }
+    let committed = [a, b].map(|run| all(run).map_or(0, |kind| kind.committed));
+    if committed.contains(&0) {
+        let why = "there is no figure to compare";
+        add(Invalid, "committed", committed.map(|n| n.to_string()), why);
+    }
+    for (severity, what, why) in [
+        (Invalid, "invalid by", "its figures must not be used"),
+        (
+            Caveat,
+            "caveats",
+            "each stands against one of the two alone: see prony show",
+        ),
+    ] {
+        let [of_a, of_b] = [a, b].map(|run| ids(&run.checks, severity));
+        // What stands against both alike is no difference; what forbids the use of one always is.
+        let grave = severity == Invalid && (of_a != NONE || of_b != NONE);
+        if grave || of_a != of_b {
+            add(severity, what, [of_a, of_b], why);
+        }
+    }
+    found
+}
+
+const NONE: &str = "none";
+
+fn ids(checks: &[Check], severity: Severity) -> String {
+    let of_it = checks.iter().filter(|check| check.severity == severity);
+    let mut ids: Vec<&str> = of_it.map(|check| check.id.as_str()).collect();
+    ids.sort_unstable();
+    match ids.is_empty() {
+        true => NONE.to_owned(),
+        false => ids.join(", "),
+    }
+}
+
+fn state(state: State) -> String {
+    match state {
+        State::Running => "running",
+        State::Complete => "complete",
+        State::Partial => "partial",
+    }
+    .to_owned()
+}
+
+/// What both have: the field's own rates first, then transactions a second, then response times.
+fn figures(a: &Run, b: &Run) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    for rate in &a.rates {
+        if let Some(other) = b.rates.iter().find(|other| other.name == rate.name) {
+            pairs.push(Pair {
+                name: rate.name.clone(),
+                unit: Unit::Rate,
+                a: rate.value,
+                b: other.value,
+            });
+        }
+    }
+    let (Some(of_a), Some(of_b)) = (all(a), all(b)) else {
+        return pairs;
+    };
+    pairs.push(Pair {
+        name: "TPS".to_owned(),
+        unit: Unit::Rate,
+        a: of_a.tps,
+        b: of_b.tps,
+    });
+    let times = |kind: &prony_store::KindFigures| {
+        let of = &kind.response;
+        let exact = |ns: Option<u64>| ns.map(|ns| ns as f64);
+        [
+            ("mean response", Some(of.mean_ns)),
+            ("p50", exact(of.p50_ns)),
+            ("p95", exact(of.p95_ns)),
+            ("p99", exact(of.p99_ns)),
+            ("p99.9", exact(of.p999_ns)),
+        ]
+    };
+    for ((name, a), (_, b)) in times(of_a).into_iter().zip(times(of_b)) {
+        if let (Some(a), Some(b)) = (a, b) {
+            pairs.push(Pair {
+                name: name.to_owned(),
+                unit: Unit::Nanoseconds,
+                a,
+                b,
+            });
+        }
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests;

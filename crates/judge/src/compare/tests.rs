@@ -1,0 +1,129 @@
+use super::*;
+use crate::sample::healthy;
+use prony_store::Rate;
+
+/// What is looked at, and what makes it differ.
+type Spoil = (&'static str, fn(&mut Run));
+
+fn orders() -> Run {
+    let mut run = healthy();
+    run.workload.name = "tpcc".to_owned();
+    run.workload.settings = vec!["mode procedures".to_owned(), "profile hammerdb".to_owned()];
+    run.rates = vec![Rate {
+        name: "NOPM".to_owned(),
+        value: 60_000.0,
+        ..Rate::default()
+    }];
+    run
+}
+
+fn names(comparison: &Comparison, severity: Severity) -> Vec<&str> {
+    let of_it = comparison.differences.iter();
+    let of_it = of_it.filter(|one| one.severity == severity);
+    of_it.map(|one| one.what.as_str()).collect()
+}
+
+#[test]
+fn a_run_compares_with_its_like() {
+    let (a, mut b) = (orders(), orders());
+    b.rates[0].value = 66_000.0;
+    b.measured.kinds[0].tps = 17_600.0;
+    // Nobody's business: the seed, and when it was.
+    b.drive.seed = 99;
+    b.started_at = "2026-11-21T23:33:42+00:00".to_owned();
+    let found = compare(&a, &b);
+    assert_eq!(
+        (found.verdict, &found.differences[..]),
+        (Verdict::Comparable, &[][..])
+    );
+    let first = &found.figures[0];
+    assert_eq!(
+        (first.name.as_str(), first.a, first.b),
+        ("NOPM", 60_000.0, 66_000.0)
+    );
+    assert_eq!(found.figures[1].name, "TPS");
+}
+
+#[test]
+fn other_work_is_refused_and_gives_no_figures() {
+    let spoil: [Spoil; 11] = [
+        ("workload", |run| run.workload.name = "tpcb".to_owned()),
+        ("scale", |run| run.workload.scale += 1),
+        ("statements", |run| {
+            run.workload.statements = vec!["select 1".to_owned()]
+        }),
+        ("protocol", |run| run.drive.protocol = "simple".to_owned()),
+        ("connections", |run| {
+            run.drive.connect_per_transaction = true
+        }),
+        ("pace", |run| run.drive.rate_tps = Some(5000.0)),
+        ("engine", |run| run.server.engine = "mysql".to_owned()),
+        ("profile", |run| {
+            run.workload.settings[1] = "profile hammerdb-4.6".to_owned()
+        }),
+        ("mode", |run| {
+            run.workload.settings[0] = "mode statements".to_owned()
+        }),
+        ("mode", |run| drop(run.workload.settings.remove(0))),
+        ("fsync", |run| {
+            run.server.settings.insert("fsync".to_owned(), "off".into());
+        }),
+    ];
+    for (what, spoil) in spoil {
+        let (a, mut b) = (orders(), orders());
+        spoil(&mut b);
+        for (a, b) in [(&a, &b), (&b, &a)] {
+            let found = compare(a, b);
+            assert_eq!(found.verdict, Verdict::NotComparable, "{what}");
+            assert_eq!(names(&found, Severity::Invalid), [what]);
+            assert_eq!(found.figures, [], "{what}");
+        }
+    }
+}
+
+#[test]
+fn circumstances_are_caveats_and_the_worst_comes_first() {
+    let (a, mut b) = (orders(), orders());
+    b.build.version = "0.2.0".to_owned();
+    b.drive.clients = 128;
+    b.server
+        .settings
+        .insert("shared_buffers".to_owned(), "1GB".into());
+    b.state = State::Partial;
+    let found = compare(&a, &b);
+    assert_eq!(found.verdict, Verdict::WithCaveats);
+    assert_eq!(
+        names(&found, Severity::Caveat),
+        ["clients", "shared_buffers", "state"]
+    );
+    assert_eq!(
+        found.differences.last().map(|one| one.what.as_str()),
+        Some("Prony")
+    );
+    assert!(!found.figures.is_empty());
+    let missing = &found.differences[1];
+    assert_eq!((missing.a.as_str(), missing.b.as_str()), ("not set", "1GB"));
+}
+
+#[test]
+fn a_run_that_must_not_be_used_compares_with_nothing() {
+    let mut run = orders();
+    run.checks = vec![Check {
+        id: "errors".to_owned(),
+        severity: Severity::Invalid,
+        finding: String::new(),
+        advice: String::new(),
+    }];
+    let found = compare(&run, &run);
+    assert_eq!(
+        names(&found, Severity::Invalid),
+        ["invalid by"],
+        "both alike, and still"
+    );
+    let mut run = orders();
+    run.measured.kinds[0].committed = 0;
+    assert_eq!(
+        names(&compare(&run, &run), Severity::Invalid),
+        ["committed"]
+    );
+}

@@ -1,0 +1,86 @@
+//! Whether transactions ended as soon as their specification asks for.
+//!
+//! In: a Run. Out: `response-limits`. Must never: speak of a percentile that too few samples are
+//! behind.
+
+use crate::found;
+use crate::words::time;
+use prony_store::{Check, Limit, Run, Severity};
+
+pub(crate) fn check(run: &Run) -> Option<Check> {
+    let over: Vec<String> = run
+        .workload
+        .limits
+        .iter()
+        .filter_map(|limit| over(run, limit))
+        .collect();
+    if over.is_empty() {
+        return None;
+    }
+    found(
+        "response-limits",
+        Severity::Caveat,
+        format!("90th percentiles above their limits: {}.", over.join("; ")),
+        "By the specification the throughput does not count then: use fewer warehouses and users, or \
+         a faster server.",
+    )
+}
+
+fn over(run: &Run, limit: &Limit) -> Option<String> {
+    let mut kinds = run.measured.kinds.iter();
+    let p90_ns = kinds
+        .find(|kind| kind.kind == limit.kind)?
+        .response
+        .p90_ns? as f64;
+    let what = if limit.deferred { " (deferred)" } else { "" };
+    (p90_ns > limit.p90_s * 1e9).then(|| {
+        let most = limit.p90_s;
+        format!("{}{what} {}, {most:.0} s allowed", limit.kind, time(p90_ns))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::healthy;
+    use prony_store::{KindFigures, Latency};
+
+    #[test]
+    fn each_kind_has_its_own_limit() {
+        let mut run = healthy();
+        run.workload.limits = vec![
+            Limit {
+                kind: "payment".to_owned(),
+                p90_s: 5.0,
+                deferred: false,
+            },
+            Limit {
+                kind: "delivery".to_owned(),
+                p90_s: 80.0,
+                deferred: true,
+            },
+        ];
+        assert_eq!(check(&run), None, "nothing was measured of either");
+        for kind in ["payment", "delivery"] {
+            run.measured.kinds.push(KindFigures {
+                kind: kind.to_owned(),
+                response: Latency {
+                    p90_ns: Some(79_000_000_000),
+                    ..Latency::default()
+                },
+                ..KindFigures::default()
+            });
+        }
+        let finding = check(&run).expect("a payment of 79 s").finding;
+        assert!(
+            finding.ends_with("limits: payment 79.0 s, 5 s allowed."),
+            "{finding}"
+        );
+        run.measured.kinds[2].response.p90_ns = Some(81_000_000_000);
+        let finding = check(&run).expect("both").finding;
+        assert!(
+            finding.contains("; delivery (deferred) 81.0 s, 80 s"),
+            "{finding}"
+        );
+    }
+}
