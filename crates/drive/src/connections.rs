@@ -11,7 +11,7 @@ use crate::timers::Due;
 use crate::worker::{Timing, WAIT_MAX_NS, Worker};
 use prony_server::control::{Cause, Failure};
 use prony_session::Ask;
-use prony_wire::Agreed;
+use prony_wire::{Agreed, ServerError};
 use std::io;
 use std::sync::atomic::Ordering;
 
@@ -220,8 +220,8 @@ impl<I: Io> Worker<'_, I> {
                     return 0;
                 }
                 seat.deadline_ns = u64::MAX;
-                let (code, reason) = reason(&failures);
-                seat.conn.refused(code, reason);
+                let (said, reason) = reason(&failures);
+                seat.conn.refused(said, reason);
             }
         }
         let noticed_ns = self.clock.now_ns();
@@ -251,8 +251,8 @@ impl<I: Io> Worker<'_, I> {
             Step::Failed(failures) => {
                 let seat = &mut self.seats[slot as usize];
                 if seat.conn.awaits(Ask::Renew) {
-                    let (code, reason) = reason(&failures);
-                    seat.conn.refused(code, reason);
+                    let (said, reason) = reason(&failures);
+                    seat.conn.refused(said, reason);
                     seat.conn.ready(self.clock.now_ns());
                 } else {
                     self.retry_later(slot);
@@ -333,14 +333,14 @@ pub enum ConnectError {
     Interrupted,
 }
 
-/// A failed reconnect in words, with the server's code if it gave one.
-fn reason(failures: &[Failure]) -> (Option<[u8; 5]>, String) {
+/// A failed reconnect in words, with the server's error if it gave one.
+fn reason(failures: &[Failure]) -> (Option<&ServerError>, String) {
     let last = failures.last();
-    let code = last.and_then(|failure| match &failure.cause {
-        Cause::Login(error) => error.server().map(|error| error.code),
+    let said = last.and_then(|failure| match &failure.cause {
+        Cause::Login(error) => error.server(),
         _ => None,
     });
-    (code, last.map_or_else(String::new, ToString::to_string))
+    (said, last.map_or_else(String::new, ToString::to_string))
 }
 
 pub(crate) fn describe(errno: i32) -> String {

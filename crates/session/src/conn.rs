@@ -5,7 +5,7 @@
 
 use crate::error::DbError;
 use prony_measure::{Kind, Outcome, Parts, Sample};
-use prony_wire::{Agreed, Block, Effect, Exchange, Fed, Statement, Value};
+use prony_wire::{Agreed, Block, Effect, Exchange, Fed, ServerError, Statement, Value};
 use std::cell::{Cell, Ref, RefCell};
 
 /// What stands between a user and its worker.
@@ -211,11 +211,11 @@ impl Conn {
         self.up.set(false);
     }
 
-    /// A new connection was refused.
-    pub fn refused(&self, code: Option<[u8; 5]>, reason: String) {
+    /// A new connection was refused, if the server said so with this error.
+    pub fn refused(&self, said: Option<&ServerError>, reason: String) {
         let mut error = DbError::lost(reason, false);
-        if let Some(code) = code {
-            error.code = code;
+        if let Some(said) = said {
+            (error.code, error.number) = (said.code, said.number);
         }
         self.failure.replace(Some(error));
     }

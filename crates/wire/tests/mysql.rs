@@ -415,6 +415,38 @@ fn what_cannot_be_prepared_goes_as_text_from_then_on() {
 }
 
 #[test]
+fn a_batch_prepares_each_statement_once() {
+    let mut set = Statements::new();
+    let (one, two) = (set.add("one $1"), set.add("two"));
+    let value = [Value::Int(1)];
+    let batch: [(&Statement, &[Value]); 3] = [(&one, &value), (&two, &[]), (&one, &value)];
+    for mode in [QueryMode::Prepared, QueryMode::Extended] {
+        let mut exchange = exchange(mode, without_eof());
+        let sent = |exchange: &Exchange| {
+            let payload = packets(exchange.outgoing()).last().unwrap().1.to_vec();
+            payload[..payload.len().min(5)].to_vec()
+        };
+        exchange.request(batch.into_iter());
+        let again = mode == QueryMode::Extended;
+        assert_eq!(sent(&exchange), b"\x16one ");
+        assert_eq!(exchange.feed(&prepared(4, 1)).unwrap(), Fed::Send);
+        assert_eq!(sent(&exchange), [0x17, 4, 0, 0, 0]);
+        assert_eq!(exchange.feed(OK).unwrap(), Fed::Send);
+        assert_eq!(sent(&exchange), b"\x16two");
+        assert_eq!(exchange.feed(&prepared(5, 0)).unwrap(), Fed::Send);
+        assert_eq!(sent(&exchange), [0x17, 5, 0, 0, 0]);
+        assert_eq!(exchange.feed(OK).unwrap(), Fed::Send);
+        if again {
+            assert_eq!(sent(&exchange), b"\x16one ");
+            assert_eq!(exchange.feed(&prepared(6, 1)).unwrap(), Fed::Send);
+        }
+        assert_eq!(sent(&exchange), [0x17, if again { 6 } else { 4 }, 0, 0, 0]);
+        assert_eq!(exchange.feed(OK).unwrap(), Fed::Complete);
+        assert_eq!(exchange.results(), 3);
+    }
+}
+
+#[test]
 fn nothing_runs_behind_an_error() {
     let mut set = Statements::new();
     let (bad, good) = (set.add("bad"), set.add("good"));

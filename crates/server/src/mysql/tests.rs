@@ -216,3 +216,29 @@ fn mistakes_are_named_and_passwords_are_not() {
         "mysql://root@localhost/test"
     );
 }
+
+proptest::proptest! {
+    #[test]
+    fn no_text_breaks_the_reading_or_shows_a_password(
+        before in "[a-z0-9@:/?&=%#\\[\\]., -]{0,20}",
+        after in "[a-z0-9@:/?&=%#\\[\\]., -]{0,30}",
+    ) {
+        for url in [
+            format!("mysql://{before}:zanzibar@{after}"),
+            format!("mysql://{before}?password=zanzibar&{after}"),
+            format!("mysql://u:1{before}?zanzibar=1@h/{after}"),
+        ] {
+            let shown = crate::redact(&url);
+            let rest = strip_scheme(&url).unwrap_or_default();
+            let read = url::read(rest, &mut Options::default());
+            if read.is_err() {
+                proptest::prop_assert_eq!(&shown, "mysql://***");
+            }
+            let error = read.err().map(|error| error.to_string()).unwrap_or_default();
+            proptest::prop_assert!(!error.contains("zanzibar"), "{}", error);
+        }
+        let url = format!("mysql://ann:zanzibar@h/{}", after.replace(['@', '/', '?'], ""));
+        let shown = crate::redact(&url);
+        proptest::prop_assert!(!shown.contains("zanzibar"), "{}", shown);
+    }
+}

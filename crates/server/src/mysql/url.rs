@@ -43,6 +43,15 @@ pub(super) fn read(rest: &str, options: &mut Options) -> Result<Vec<Host>, Error
     set("user", parts.user)?;
     set("password", parts.password)?;
     set("database", Some(parts.dbname))?;
+    let mut hosts = Vec::new();
+    for (host, port) in &parts.hosts {
+        if host.is_empty() && port.is_empty() {
+            continue;
+        }
+        hosts.push((decode(host, "the host")?, self::port(port)?));
+    }
+    // An "@" there: an unescaped password may have been torn apart.
+    let spilled = parts.query.is_some_and(|query| query.contains('@'));
     for (place, parameter) in parameters(&parts).enumerate() {
         let place = format!("URL query parameter {}", place + 1);
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
@@ -50,15 +59,8 @@ pub(super) fn read(rest: &str, options: &mut Options) -> Result<Vec<Host>, Error
         let value = value.transpose()?;
         let name = decode(name, &place)?;
         if !options.set(&name, value.as_deref(), Origin::Url) {
-            return Err(unknown(&name, place));
+            return Err(unknown(&name, place, spilled));
         }
-    }
-    let mut hosts = Vec::new();
-    for (host, port) in &parts.hosts {
-        if host.is_empty() && port.is_empty() {
-            continue;
-        }
-        hosts.push((decode(host, "the host")?, self::port(port)?));
     }
     Ok(hosts)
 }
@@ -82,12 +84,12 @@ fn port(text: &str) -> Result<Option<u16>, Error> {
     })
 }
 
-/// The error for a query key that is no option; named if it looks like one.
-fn unknown(name: &str, place: String) -> Error {
+/// The error for a query key that is no option; named if it looks like one, and like no password.
+fn unknown(name: &str, place: String, spilled: bool) -> Error {
     let plain = name
         .bytes()
         .all(|b| b.is_ascii_lowercase() || b == b'-' || b == b'_');
-    if plain {
+    if plain && !spilled {
         return Error::UnknownOption {
             name: name.to_owned(),
             origin: format!("the URL, {place}"),

@@ -149,7 +149,7 @@ impl Codec {
         debug_assert_eq!(values.len(), statement.parameters(), "{}", statement.sql());
         let state = self.slot(statement).state;
         match (self.mode, state) {
-            (QueryMode::Simple, _) | (QueryMode::Prepared, State::Text) => {
+            (QueryMode::Simple, _) | (_, State::Text) => {
                 self.text(std::iter::once((statement, values)));
             }
             (QueryMode::Prepared, State::Numbered(number)) => {
@@ -307,9 +307,11 @@ impl Codec {
             let slot = &mut self.slots[usize::from(command.statement)];
             slot.state = State::Numbered(numbered.id);
         }
-        let prepared_again = |other: &Command| other.what == What::Prepare;
         for later in &mut self.commands[self.at + 1..] {
-            if later.statement != command.statement || prepared_again(later) {
+            if later.statement != command.statement {
+                continue;
+            }
+            if later.what == What::Prepare {
                 break;
             }
             if later.what == What::Execute(true) {
