@@ -309,3 +309,77 @@ fn a_server_that_crashes_and_comes_back_is_an_outage() {
     let most = all.committed + all.failed + u64::from(CLIENTS);
     assert!((all.committed..=most).contains(&sum), "{sum} of {most}");
 }
+
+/// Two rows, in an order that depends on the client.
+struct Crossing(Arc<(Statement, Statement, Statement)>);
+
+impl Program for Crossing {
+    fn kinds(&self) -> &[&'static str] {
+        &["cross"]
+    }
+
+    fn user(&self, id: UserId, mut db: Db) -> User {
+        let texts = self.0.clone();
+        let (one, two) = (i64::from(id.client % 2), i64::from(1 - id.client % 2));
+        Box::pin(async move {
+            loop {
+                if let Err(ended) = db.start(0).await {
+                    return ended;
+                }
+                let result = cross(&mut db, &texts, [one, two]).await;
+                if let Err(ended) = db.end(result).await {
+                    return ended;
+                }
+            }
+        })
+    }
+}
+
+async fn cross(
+    db: &mut Db,
+    (begin, add, commit): &(Statement, Statement, Statement),
+    order: [i64; 2],
+) -> Result<Outcome, DbError> {
+    db.exec(begin, &[]).await?;
+    for id in order {
+        db.exec(add, &[Value::Int(id)]).await?;
+    }
+    db.exec(commit, &[]).await?;
+    Ok(Outcome::Committed)
+}
+
+#[test]
+fn deadlocks_are_samples_of_their_class() {
+    let (mut control, target) = prepare(&shared_mariadb().url(), "drive_deadlock");
+    let mut set = Statements::new();
+    let program = Crossing(Arc::new((
+        set.add("begin"),
+        set.add_marked("update counts set n = n + 1 where id = ?"),
+        set.add("commit"),
+    )));
+    let plan = with(QueryMode::Prepared, IoEngine::Auto, 2.0);
+    let driven = drive(&program, &plan, &target);
+    let measured = &driven.collected.measured;
+    let all = measured.all();
+    assert!(
+        all.committed > 0 && all.failed > 0,
+        "{} {}",
+        all.committed,
+        all.failed
+    );
+    for entry in measured.errors.entries() {
+        assert_eq!(
+            (entry.class, &entry.code),
+            (ErrorClass::Deadlock, b"40001"),
+            "{entry:?}"
+        );
+        assert!(entry.example.contains("Deadlock"), "{entry:?}");
+    }
+    // What failed was rolled back, by the server.
+    let sum = counted(&mut control);
+    let most = 2 * (all.committed + u64::from(CLIENTS));
+    assert!(
+        sum.is_multiple_of(2) && (2 * all.committed..=most).contains(&sum),
+        "{sum}"
+    );
+}
