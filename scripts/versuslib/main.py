@@ -33,7 +33,7 @@ def arguments(argv):
     parser.add_argument("--cases", default=env("CASES", "all"), help=f"all (native plans), {', '.join(cases.GROUPS)}, or some of: {', '.join([*cases.ALL, *cases.GROUPS['pgbench']])} (CASES)")
     parser.add_argument("--memory-clients", type=int, default=int(env("MEMORY_CLIENTS", 500)), help="clients of the smaller memory run (MEMORY_CLIENTS, 500)")
     parser.add_argument("--warehouses", type=int, default=int(env("WAREHOUSES", 2)), help="warehouses of tpcc-load (WAREHOUSES, 2)")
-    parser.add_argument("--memory-warehouses", default=env("MEMORY_WAREHOUSES", "1,5,20"), help="warehouses of the runs of tpcc-memory (MEMORY_WAREHOUSES, 1,5,20)")
+    parser.add_argument("--memory-warehouses", default=env("MEMORY_WAREHOUSES", "1,10,20"), help="warehouses of the runs of tpcc-memory (MEMORY_WAREHOUSES, 1,10,20)")
     parser.add_argument("--prony", default=env("PRONY", str(ROOT / "target/release/prony")), help="the prony binary (PRONY)")
     parser.add_argument("--no-fsync", action="store_true", default=bool(env("NO_FSYNC")), help="fsync=off on the server; the report says so (NO_FSYNC)")
     parser.add_argument("--shared-buffers", default=env("SHARED_BUFFERS", "1GB"), help="of the server (SHARED_BUFFERS, 1GB)")

@@ -31,6 +31,8 @@ PROJECTED = 1_000
 # HammerDB 4.6 on 2 cores, PostgreSQL 15, synchronous_commit=off: one warehouse with items, and the
 # new orders a minute of one user on one warehouse.
 HAMMERDB_WALL_S, HAMMERDB_CPU_S, HAMMERDB_NOPM = 11.0, 6.9, 54_818
+# How many times as fast ten warehouses are to be built.
+TIMES_WANTED = 8
 
 ITEMS = "".join(f"\\set i{n} random({(n - 1) * 10_000 + 1}, {n * 10_000})\n\\set q{n} random(1, 10)\n" for n in range(1, 11))
 CALL = "prony_tpcc_hammerdb_46"
@@ -221,17 +223,20 @@ def run_rows(prony, bound):
     ]
 
 
-MEMORY_HEAD = ["warehouses", "peak of the client, MB", "wanted", ""]
+MEMORY_HEAD = ["warehouses, 2 loaders", "wall a warehouse, s", f"HammerDB's {HAMMERDB_WALL_S:g} s a warehouse / Prony (wanted at ten: ≥ {TIMES_WANTED})", "peak of the client, MB", "wanted", ""]
 
 
-def memory_rows(peaks):
-    """Lines of the table of memory, from peaks (bytes) by warehouses; the last two make the projection."""
-    rows = [[str(count), f"{peak / 1e6:.1f}", "", ""] for count, peak in peaks]
-    (few, small), (many, large) = peaks[-2:]
+def memory_rows(loads):
+    """Lines of the table of larger builds, from (warehouses, Measurement); the last two make the projection."""
+    rows = [
+        [str(count), f"{load.wall_s / count:.2f}", f"{HAMMERDB_WALL_S * count / load.wall_s:.1f} times", f"{load.peak_bytes / 1e6:.1f}", "", ""]
+        for count, load in loads
+    ]
+    (few, small), (many, large) = [(count, load.peak_bytes) for count, load in loads[-2:]]
     each = max(0.0, (large - small) / (many - few))
     whole = large + each * (PROJECTED - many)
     met = "met" if whole <= MOST_BYTES else "missed"
-    return [*rows, [f"{PROJECTED:,} (by extrapolation)", f"{whole / 1e6:.0f}", f"≤ {MOST_BYTES / 1e6:.0f}", met]]
+    return [*rows, [f"{PROJECTED:,} (by extrapolation)", "", "", f"{whole / 1e6:.0f}", f"≤ {MOST_BYTES / 1e6:.0f}", met]]
 
 
 def fresh(server, database):
@@ -293,12 +298,13 @@ def measure(asked, bin_dir, home, say, in_turn, environment):
             parts.append(figures.table(RUN_HEAD, run_rows(found["prony"], found["bound"])))
             server.sql(f"drop database {DATABASE}")
         if MEMORY in asked.cases:
-            peaks = []
+            loads = []
             for count in asked.memory_warehouses:
                 fresh(server, "memory")
-                peaks.append((count, prony.load(count, "memory", 2, True).peak_bytes))
-                say(f"{MEMORY}: {count} warehouses, {peaks[-1][1] / 1e6:.1f} MB")
+                load = prony.load(count, "memory", 2, True)
+                loads.append((count, load))
+                say(f"{MEMORY}: {count} warehouses in {load.wall_s:.1f} s, {load.peak_bytes / 1e6:.1f} MB")
             server.sql("drop database memory")
-            raw[MEMORY] = peaks
-            parts.append(figures.table(MEMORY_HEAD, memory_rows(peaks)))
+            raw[MEMORY] = loads
+            parts.append(figures.table(MEMORY_HEAD, memory_rows(loads)))
     return "\n\n".join(parts), raw, server.directory

@@ -157,8 +157,13 @@ def order_entry():
     rows = orders.run_rows([orders.Orders(5, 0.1, 1000, 200.0, 0, 6000.0, 13000.0)], [orders.Orders(5, 0.2, 1000, 200.0, 0, 8000.0)])
     assert rows[0][1:] == ["6,000 (6,000–6,000)", "13,000 (13,000–13,000)", "100.0 (100.0–100.0)", "0.75 (0.75–0.75)"], rows
     # 10 MB at 5, 13 MB at 20: 0.2 MB each, so 13 + 980 × 0.2 = 209 MB.
-    assert orders.memory_rows([(1, 9e6), (5, 10e6), (20, 13e6)])[-1][1:] == ["209", "≤ 300", "met"]
-    assert orders.memory_rows([(5, 10e6), (20, 20e6)])[-1][3] == "missed"
+    def loads(*peaks):
+        return [(count, tools.Measurement(count * 1.1, 0.1, 0, 0.0, peak)) for count, peak in peaks]
+
+    rows = orders.memory_rows(loads((1, 9e6), (5, 10e6), (20, 13e6)))
+    assert rows[1][:4] == ["5", "1.10", "10.0 times", "10.0"], rows[1]
+    assert rows[-1][3:] == ["209", "≤ 300", "met"], rows[-1]
+    assert orders.memory_rows(loads((5, 10e6), (20, 20e6)))[-1][5] == "missed"
 
 
 def accounting():

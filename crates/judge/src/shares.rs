@@ -4,7 +4,7 @@
 //! follows from how many were counted.
 
 use crate::found;
-use crate::thresholds::SHARE_SIGMAS;
+use crate::thresholds::{SHARE_EXACT_CAVEAT, SHARE_SIGMAS};
 use crate::words::thousands;
 use prony_store::{Check, Run, Severity, Share};
 
@@ -13,18 +13,29 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
     let off: Vec<&Share> = run.shares.iter().filter(|one| is_off(one, lost)).collect();
     let low: Vec<&Share> = run.shares.iter().filter(|one| is_low(one)).collect();
     if !off.is_empty() {
-        let meant = |share: &&Share| words(share, &format!("{} meant", exactly(share.meant)));
+        let meant = |share: &&Share| {
+            let meant = share.meant.unwrap_or_default();
+            let meant = match share.exact {
+                true => thousands((meant * share.whole as f64).round() as u64),
+                false => exactly(meant),
+            };
+            words(share, &format!("{meant} meant"))
+        };
         let each: Vec<String> = off.iter().map(meant).collect();
+        let exact = off.iter().any(|share| share.exact);
+        let (than, why) = if exact { EXACT } else { DRAWN };
+        let severity = match off.iter().any(|share| !share.exact || is_far_off(share)) {
+            true => Severity::Caveat,
+            false => Severity::Note,
+        };
         return found(
             ID,
-            Severity::Caveat,
-            format!(
-                "Shares are off, by more than chance explains: {}.",
-                each.join("; ")
-            ),
-            "The figures are those of another workload than the one named. See whether transactions \
-             of one kind failed; otherwise this is an error in Prony: please report it with the \
-             stored run.",
+            severity,
+            format!("Shares are off{than}: {}.", each.join("; ")),
+            match severity {
+                Severity::Note => why.to_owned(),
+                _ => format!("The figures are those of another workload than the one named. {why}"),
+            },
         );
     }
     if low.is_empty() {
@@ -48,6 +59,21 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
 
 const ID: &str = "shares";
 
+/// What is to be said where shares scatter, and what to do.
+const DRAWN: (&str, &str) = (
+    ", by more than chance explains",
+    "See whether transactions of one kind failed; otherwise this is an error in Prony: please \
+     report it with the stored run.",
+);
+
+/// The same where each transaction keeps them.
+const EXACT: (&str, &str) = (
+    "",
+    "Statements met no row where they were to change one: rows were deleted before, or other \
+     transactions replaced them meanwhile. `prony check` tells whether the data is whole; load again \
+     if it is not.",
+);
+
 /// Transactions that were under way at the end, or failed: what they would have counted for is not
 /// known.
 fn lost(run: &Run) -> f64 {
@@ -60,12 +86,26 @@ fn lost(run: &Run) -> f64 {
 }
 
 /// Whether a count is further from its mean than draws one by one scatter. Those of a deck scatter
-/// less. A share that is to be none or all has no scatter.
+/// less. A share that is to be none or all has no scatter, nor one that each transaction keeps.
 fn is_off(share: &Share, lost: f64) -> bool {
-    let (part, whole, meant) = (share.part as f64, share.whole as f64, share.meant);
+    let Some(meant) = share.meant else {
+        return false;
+    };
+    let (part, whole) = (share.part as f64, share.whole as f64);
+    if share.exact {
+        // Counts of whole transactions: only the division is rounded.
+        return (part - whole * meant).abs() > 0.5;
+    }
     let variance = whole * meant * (1.0 - meant);
     let lost = if variance > 0.0 { lost } else { 0.0 };
     (part - whole * meant).abs() > SHARE_SIGMAS * variance.sqrt() + lost
+}
+
+/// Whether a share that each transaction keeps is off by more than what transactions that meet
+/// explain.
+fn is_far_off(share: &Share) -> bool {
+    let meant = share.meant.unwrap_or_default() * share.whole as f64;
+    (share.part as f64 - meant).abs() > SHARE_EXACT_CAVEAT * share.whole as f64
 }
 
 fn is_low(share: &Share) -> bool {
@@ -103,7 +143,8 @@ mod tests {
             of: "payments".to_owned(),
             part,
             whole,
-            meant,
+            meant: Some(meant),
+            exact: false,
             least,
         }];
         check(&run)
@@ -133,6 +174,34 @@ mod tests {
     }
 
     #[test]
+    fn a_share_that_each_transaction_keeps_is_off_by_a_single_query() {
+        let mut run = healthy();
+        run.drive.clients = 64;
+        let writes = |part, meant| Share {
+            name: "writes".to_owned(),
+            of: "queries".to_owned(),
+            part,
+            whole: 20_000_000,
+            meant,
+            exact: true,
+            least: None,
+        };
+        run.shares = vec![writes(4_000_000, Some(0.2))];
+        assert_eq!(check(&run), None);
+        run.shares = vec![writes(3_999_999, Some(0.2))];
+        let check_ = check(&run).expect("off");
+        assert_eq!(check_.severity, Severity::Note);
+        let words = "Shares are off: writes of queries: 3,999,999 of 20,000,000, 20.0 %, with \
+             4,000,000 meant.";
+        assert_eq!(check_.finding, words);
+        assert!(check_.advice.contains("prony check"), "{check_:?}");
+        run.shares = vec![writes(3_959_000, Some(0.2))];
+        assert_eq!(check(&run).expect("far off").severity, Severity::Caveat);
+        run.shares = vec![writes(1, None)];
+        assert_eq!(check(&run), None, "nobody says how many");
+    }
+
+    #[test]
     fn a_share_below_the_least_by_chance_is_a_note() {
         let check = with(4_290, 10_000, 10.0 / 23.0, Some(0.43)).expect("below");
         assert_eq!(check.severity, Severity::Note);
@@ -151,7 +220,7 @@ mod tests {
         run.shares = vec![Share {
             part: 5_700,
             whole: 10_000,
-            meant: 0.6,
+            meant: Some(0.6),
             ..Share::default()
         }];
         run.drive.clients = 8;

@@ -46,8 +46,10 @@ pub struct Share {
     pub part: u64,
     /// Of how many.
     pub whole: u64,
-    /// The share that is meant, 0 to 1.
-    pub meant: f64,
+    /// The share that is meant, 0 to 1; none where it is no matter of what was asked.
+    pub meant: Option<f64>,
+    /// Each transaction keeps it: it does not scatter.
+    pub exact: bool,
     /// The least that a specification allows, 0 to 1.
     pub least: Option<f64>,
 }

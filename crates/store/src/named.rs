@@ -31,8 +31,12 @@ pub struct Share {
     pub part: u64,
     /// Of how many.
     pub whole: u64,
-    /// The share that is meant, 0 to 1.
-    pub meant: f64,
+    /// The share that is meant, 0 to 1; absent where it is no matter of what was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meant: Option<f64>,
+    /// Each transaction keeps it: it does not scatter.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exact: bool,
     /// The least that a specification allows, 0 to 1; absent where it sets none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least: Option<f64>,

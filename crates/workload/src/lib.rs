@@ -5,6 +5,7 @@
 
 pub mod copy;
 pub mod error;
+pub mod oltp;
 pub mod parts;
 pub mod progress;
 pub mod random;

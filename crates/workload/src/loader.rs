@@ -48,6 +48,25 @@ impl Loader<'_> {
         Ok(control)
     }
 
+    /// Two loads at once would fill the same tables. `workload` as `prony load` takes it.
+    pub fn lock_out_others(&self, control: &mut Control, workload: &str) -> Result<(), Error> {
+        // Until the session ends; the number is any fixed one. A load that has just ended, or was
+        // broken off, may take the server a moment to notice.
+        let sql = format!(
+            "set lock_timeout = '5s'; select pg_advisory_lock(hashtext('prony load {workload}')); \
+             set lock_timeout = 0"
+        );
+        match control.execute(&sql) {
+            Err(error) if error.sqlstate() == Some("55P03") => Err(Error::Data {
+                problem: format!("another `prony load {workload}` is under way in this database"),
+                hint: "wait for its end, or stop it: it can be continued".to_owned(),
+            }),
+            locked => locked
+                .map(drop)
+                .map_err(|source| sql::server("locking out other loads", source)),
+        }
+    }
+
     /// The server that a connection leads to: with several hosts, the others must load the one
     /// that has the tables.
     pub fn same_server(control: &Control, target: &Target) -> Target {
@@ -83,7 +102,7 @@ impl Loader<'_> {
     pub fn copy(
         &self,
         control: &mut Control,
-        table: &'static str,
+        table: &str,
         options: &str,
         mut rows: impl RowSource,
     ) -> Result<(), Error> {

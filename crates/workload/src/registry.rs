@@ -2,7 +2,7 @@
 //!
 //! In: a name. Out: the workload. Must never: do anything else; a new workload is one line here.
 
-use crate::{Error, Workload, script, tpcb, tpcc};
+use crate::{Error, Workload, oltp, script, tpcb, tpcc};
 use prony_plan::WorkloadPlan;
 
 /// All workloads, in the order in which they are listed to users.
@@ -15,6 +15,18 @@ static ALL: &[&dyn Workload] = &[
     &tpcb::SIMPLE_UPDATE,
     &tpcb::SELECT_ONLY,
     &tpcc::TPCC,
+    &oltp::OLTP_READ_WRITE,
+    &oltp::OLTP_READ_ONLY,
+    &oltp::OLTP_WRITE_ONLY,
+    &oltp::OLTP_POINT_SELECT,
+    &oltp::OLTP_INSERT,
+    &oltp::OLTP_UPDATE_INDEX,
+    &oltp::OLTP_UPDATE_NON_INDEX,
+    &oltp::OLTP_DELETE,
+    &oltp::SELECT_RANDOM_POINTS,
+    &oltp::SELECT_RANDOM_RANGES,
+    &oltp::BULK_INSERT,
+    &oltp::HOT_ROW,
     &script::SCRIPT,
 ];
 
@@ -68,9 +80,17 @@ fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
         "tpcb-like" | "tpc-b" => "tpcb".to_owned(),
         _ => word,
     };
+    let distance = |name: &str| {
+        let name = name.replace('_', "-");
+        // By the short names of sysbench's workloads, such as insert.
+        match name.strip_prefix("oltp-") {
+            Some(short) if short == word => 0,
+            _ => edits(&word, &name),
+        }
+    };
     known
         .iter()
-        .map(|name| (edits(&word, name), *name))
+        .map(|name| (distance(name), *name))
         .filter(|(edits, name)| *edits <= (name.len() / 3).max(1))
         .min_by_key(|(edits, _)| *edits)
         .map(|(_, name)| name)
@@ -118,6 +138,11 @@ mod tests {
             ("tpcb-like", "\"tpcb\""),
             ("select_only", "\"select-only\""),
             ("simple-updates", "\"simple-update\""),
+            ("oltp-read-only", "\"oltp_read_only\""),
+            ("oltp_read_write.lua", "\"oltp_read_write\""),
+            ("point_select", "\"oltp_point_select\""),
+            ("insert", "\"oltp_insert\""),
+            ("hot_row", "\"hot-row\""),
         ] {
             let message = find(asked).err().expect("not a name").to_string();
             assert!(

@@ -12,12 +12,13 @@ use prony_workload::LoadRequest;
 Tables of this workload that are there already are replaced. With one job that is one transaction: a
 load that fails or is broken off (Ctrl-C) leaves them as they were. With more jobs it says what it
 leaves behind; start it again, or drop the rest with `prony clean`. A broken load of tpcc goes on
-with the warehouses that are missing.
+with the warehouses that are missing, one of oltp_* with the tables.
 
 Examples:
   prony load tpcb --url postgres://bench@db1/bench --scale 100
   prony load tpcc --scale 100 --jobs 4         a hundred warehouses
   prony load tpcc --scale 800 --jobs 8 --profile hammerdb --partitions 8
+  prony load oltp_read_write --scale 10 -o table_size=25000 --jobs 2
   prony load tpcb --scale 1000 --jobs 8        server from the environment, eight connections")]
 pub struct LoadArgs {
     /// Name of the workload; `prony workloads` lists them
@@ -28,9 +29,16 @@ pub struct LoadArgs {
     pub server: ServerArgs,
 
     /// Scale factor: for tpcb the number of branches, each with 100,000 accounts; for tpcc the number
-    /// of warehouses, each about 110 MB [default: 1]
+    /// of warehouses, each about 110 MB; for oltp_* the number of tables, each with table_size rows
+    /// [default: 1]
     #[arg(long, short = 's', value_name = "N", help_heading = "Data")]
     pub scale: Option<u64>,
+
+    /// An option of the workload, such as table_size=25000; those of oltp_* are sysbench's
+    /// [repeatable]
+    #[arg(long = "option", short = 'o', value_name = "NAME=VALUE", help_heading = "Data",
+          value_parser = super::option)]
+    pub options: Vec<super::WorkloadOption>,
 
     /// Connections that load at the same time
     #[arg(long, short = 'j', value_name = "N", default_value_t = LoadRequest::DEFAULT_JOBS, help_heading = "Data",

@@ -14,6 +14,7 @@ pub use stored::{CompareArgs, RunsArgs, ShowArgs};
 use crate::exit::{self, Exit, Failure};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
+use prony_plan::Asked;
 use prony_report::Problem;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -125,6 +126,32 @@ pub struct ServerArgs {
         hide_default_value = true
     )]
     pub url: Option<String>,
+}
+
+/// An option of a workload, as `--option` takes it.
+pub type WorkloadOption = (String, toml::Value);
+
+/// Reads `NAME=VALUE`: a number or true or false where the value is one, else text.
+fn option(text: &str) -> Result<WorkloadOption, String> {
+    let (name, value) = text
+        .split_once('=')
+        .filter(|(name, _)| !name.is_empty())
+        .ok_or("an option is given as NAME=VALUE")?;
+    let number = value.parse::<i64>().map(toml::Value::from);
+    let real = || value.parse::<f64>().map(toml::Value::from);
+    let switch = || value.parse::<bool>().map(toml::Value::from);
+    let value = number
+        .or_else(|_| real())
+        .or_else(|_| switch())
+        .unwrap_or_else(|_| value.into());
+    Ok((name.to_owned(), value))
+}
+
+/// Adds options of the workload to what is asked.
+pub fn add_options(asked: &mut Asked, options: &[WorkloadOption]) {
+    for (name, value) in options {
+        asked.add_option_value("--option", name, Some(value.clone()));
+    }
 }
 
 /// Arguments of `prony demo`.

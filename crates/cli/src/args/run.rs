@@ -84,6 +84,17 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", help_heading = "Load")]
     pub max_tries: Option<i64>,
 
+    /// An option of the workload, such as table_size=25000; those of oltp_* are sysbench's
+    /// [repeatable]
+    #[arg(
+        long = "option",
+        short = 'o',
+        value_name = "NAME=VALUE",
+        help_heading = "Load",
+        value_parser = super::option
+    )]
+    pub options: Vec<super::WorkloadOption>,
+
     /// Virtual users, each with a connection of its own [default: 8]
     #[arg(long, short = 'c', value_name = "N", help_heading = "Load")]
     pub clients: Option<u64>,
@@ -212,6 +223,7 @@ impl RunArgs {
             asked.add_option_value(name, key, text.clone().map(Into::into));
         }
         asked.add_option_value("--max-tries", "max_tries", self.max_tries.map(Into::into));
+        super::add_options(&mut asked, &self.options);
         asked
     }
 }

@@ -25,7 +25,8 @@ pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
     asked.add_option_value("--profile", "profile", profile);
     let partitions = args.partitions.map(Into::into);
     asked.add_option_value("--partitions", "partitions", partitions);
-    let plan = super::plan::checked(asked, "the command line")?;
+    crate::args::add_options(&mut asked, &args.options);
+    let plan = super::plan::runnable(asked, "the command line")?;
     let workload = server::workload(&plan.workload.name)?;
     let target = server::target(args.server.url.as_deref())?;
     // A server that cannot be reached is no failed load: nothing was begun.

@@ -44,7 +44,8 @@ pub fn checked(asked: Asked, of: &str) -> Result<Plan, Failure> {
     settled(asked, problems, of)
 }
 
-/// The same for a run, which needs the values of the workload's options too: scripts are read.
+/// The same for a load or run, which needs the values of the workload's options too: scripts are
+/// read.
 pub fn runnable(asked: Asked, of: &str) -> Result<Plan, Failure> {
     let mut problems = workload_problems(&asked);
     if problems.is_empty() {
@@ -117,7 +118,11 @@ fn workload_plan(asked: &Asked, name: &str) -> WorkloadPlan {
     let options = asked.options.iter();
     WorkloadPlan {
         name: name.to_owned(),
-        scale: None,
+        // A scale beyond any has its own problem.
+        scale: asked
+            .scale
+            .as_ref()
+            .and_then(|placed| u32::try_from(placed.value).ok()),
         options: options
             .map(|(key, placed)| (key.clone(), placed.value.clone()))
             .collect(),

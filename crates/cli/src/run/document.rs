@@ -198,6 +198,7 @@ fn share(share: &Share) -> prony_store::Share {
         part: share.part,
         whole: share.whole,
         meant: share.meant,
+        exact: share.exact,
         least: share.least,
     }
 }

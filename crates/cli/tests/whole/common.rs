@@ -30,6 +30,7 @@ impl Bench {
 
     /// A new database of this name on a server.
     pub fn on(server: &Server, name: &str) -> Bench {
+        heed_interrupts();
         let mut control = control(&server.url());
         let sql = format!("CREATE DATABASE {name}");
         control.execute(&sql).expect("a database");
@@ -102,6 +103,13 @@ impl Drop for Bench {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.home);
     }
+}
+
+/// Ctrl-C is heard by what the tests start: a shell's background job hands on that it is not, and
+/// the program keeps to that.
+fn heed_interrupts() {
+    // SAFETY: the default of a signal is no handler of ours; nothing here counts on another.
+    unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
 }
 
 /// A connection of the test's own.

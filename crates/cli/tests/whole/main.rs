@@ -11,6 +11,7 @@ mod life;
 mod logins;
 mod manual;
 mod modes;
+mod oltp;
 mod orders;
 mod pgbench;
 mod script;

@@ -158,7 +158,7 @@ fn shares_are_as_meant(run: &Run, shown: &str) {
         "the warm-up is in it"
     );
     assert!((payments.part as f64 / all as f64 - 10.0 / 23.0).abs() < 0.1);
-    assert_eq!(of("by last name", "payments").meant, 0.6);
+    assert_eq!(of("by last name", "payments").meant, Some(0.6));
     assert_eq!(of("of another warehouse", "payments").part, 0);
     let off = run.checks.iter().find(|check| check.id == "shares");
     assert_eq!(off, None);

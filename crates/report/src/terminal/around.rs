@@ -7,7 +7,7 @@ use crate::style::Style;
 use crate::table::Table;
 use crate::text::{cut, plain, wrap};
 use crate::units;
-use prony_store::{Host, Run, Severity};
+use prony_store::{Host, Run, Severity, Share};
 use std::io::{self, Write};
 
 /// Throughput by kind, where there is more than one.
@@ -61,7 +61,11 @@ fn limits(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
 
 /// What users did against what was meant, where shares are.
 pub fn shares(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
-    if run.shares.is_empty() {
+    // Where each transaction keeps its shares, or none are meant, the counts are what is asked for.
+    let is_count = |share: &&Share| share.exact || share.meant.is_none();
+    let (counts, drawn): (Vec<&Share>, Vec<&Share>) = run.shares.iter().partition(is_count);
+    counted(out, style, &counts)?;
+    if drawn.is_empty() {
         return Ok(());
     }
     heading(
@@ -70,15 +74,38 @@ pub fn shares(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
         "Shares over the whole run, and those that are meant",
     )?;
     let mut table = Table::new(&["share", "of<", "of all", "observed", "meant", "at least"]);
-    for share in &run.shares {
+    for share in drawn {
         let observed = (share.whole > 0).then(|| share.part as f64 / share.whole as f64);
         table.row([
             plain(&share.name),
             plain(&share.of),
             units::count(share.whole),
             observed.map_or("–".into(), exactly),
-            exactly(share.meant),
+            share.meant.map_or("–".into(), exactly),
             share.least.map_or(String::new(), exactly),
+        ]);
+    }
+    table.write(out, style, 2)
+}
+
+/// Counts of what transactions did that came to their end, such as reads among queries.
+fn counted(out: &mut dyn Write, style: &Style, counts: &[&Share]) -> io::Result<()> {
+    let Some(first) = counts.first() else {
+        return Ok(());
+    };
+    let of = plain(&first.of);
+    let title = format!("Counts over the whole run, of transactions that ended well: {of}");
+    heading(out, style, &title)?;
+    let mut table = Table::new(&["count", "counted", "meant", "of all"]);
+    for share in counts {
+        let all = share.whole as f64;
+        let meant = share.meant.map(|meant| (meant * all).round() as u64);
+        let observed = (share.whole > 0).then(|| share.part as f64 / all);
+        table.row([
+            plain(&share.name),
+            units::count(share.part),
+            meant.map_or("–".into(), units::count),
+            observed.map_or("–".into(), exactly),
         ]);
     }
     table.write(out, style, 2)

@@ -59,7 +59,8 @@ fn shares_stand_beside_those_that_are_meant() {
         of: "transactions".into(),
         part,
         whole,
-        meant: 10.0 / 23.0,
+        meant: Some(10.0 / 23.0),
+        exact: false,
         least,
     };
     run.shares = vec![share(429, 1_000, Some(0.43)), share(0, 0, None)];
@@ -77,6 +78,28 @@ fn shares_stand_beside_those_that_are_meant() {
         "{words}"
     );
     assert!(words.contains("payment transactions 0 – 43.5 %"), "{words}");
+}
+
+#[test]
+fn counts_that_each_transaction_keeps_have_a_table_of_their_own() {
+    let mut run = sample_run::closed();
+    let count = |name: &str, part, meant: Option<f64>| prony_store::Share {
+        name: name.into(),
+        of: "queries".into(),
+        part,
+        whole: 20_000,
+        exact: meant.is_some(),
+        meant,
+        least: None,
+    };
+    run.shares = vec![count("reads", 13_999, Some(0.7)), count("others", 7, None)];
+    let words = text(&run, None);
+    assert!(!words.contains("Shares over"), "{words}");
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let words = words.join(" ").replace('\u{a0}', " ");
+    assert!(words.contains("ended well: queries"), "{words}");
+    assert!(words.contains("reads 13,999 14,000 70.0 %"), "{words}");
+    assert!(words.contains("others 7 – 0.0 %"), "{words}");
 }
 
 #[test]

@@ -145,7 +145,7 @@ struct Job<'a> {
 impl Job<'_> {
     fn run(&self, remains: &mut Remains) -> Result<Done, Error> {
         let mut control = self.loader.connect(self.request.target)?;
-        lock_out_others(&mut control)?;
+        self.loader.lock_out_others(&mut control, "tpcc")?;
         let old = catalog::find::<Table>(&mut control)?;
         catalog::refuse_foreign(&old)?;
         let begun = record::find(&mut control)?;
@@ -364,23 +364,6 @@ impl Job<'_> {
         let doing = "making the primary keys";
         self.loader
             .statement(control, doing, &statements.join("; "))
-    }
-}
-
-/// Two loads at once would fill the same tables.
-fn lock_out_others(control: &mut Control) -> Result<(), Error> {
-    // Until the session ends; the number is any fixed one. A load that has just ended, or was broken
-    // off, may take the server a moment to notice.
-    let sql = "set lock_timeout = '5s'; select pg_advisory_lock(hashtext('prony load tpcc')); \
-         set lock_timeout = 0";
-    match control.execute(sql) {
-        Err(error) if error.sqlstate() == Some("55P03") => Err(Error::Data {
-            problem: "another `prony load tpcc` is under way in this database".to_owned(),
-            hint: "wait for its end, or stop it: it can be continued".to_owned(),
-        }),
-        locked => locked
-            .map(drop)
-            .map_err(|source| sql::server("locking out other loads", source)),
     }
 }
 

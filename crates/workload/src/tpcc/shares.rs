@@ -31,7 +31,8 @@ pub fn shares(observed: &Observed, profile: &Profile, warehouses: u32) -> Vec<Sh
             of: "transactions",
             part: observed.done(*kind),
             whole: all,
-            meant: CARDS[*kind as usize] / cards,
+            meant: Some(CARDS[*kind as usize] / cards),
+            exact: false,
             // A mix that is drawn one by one scatters about it.
             least: LEAST[*kind as usize].filter(|_| profile.deck),
         })
@@ -73,7 +74,8 @@ pub fn shares(observed: &Observed, profile: &Profile, warehouses: u32) -> Vec<Sh
             of,
             part,
             whole,
-            meant,
+            meant: Some(meant),
+            exact: false,
             least: None,
         }),
     );
@@ -129,7 +131,7 @@ mod tests {
             for warehouses in [1, 5] {
                 let observed = played(profile, warehouses, 200_000);
                 for share in shares(&observed, profile, warehouses) {
-                    let (whole, meant) = (share.whole as f64, share.meant);
+                    let (whole, meant) = (share.whole as f64, share.meant.expect("meant"));
                     let scatter = 5.0 * (whole * meant * (1.0 - meant)).sqrt();
                     let off = (share.part as f64 - whole * meant).abs();
                     assert!(off <= scatter, "{}, {warehouses}: {share:?}", profile.name);
@@ -146,7 +148,7 @@ mod tests {
         let [standard, _, old] = &PROFILES;
         let off = |observed: &Observed, warehouses| {
             let wrong = |share: &Share| {
-                let (whole, meant) = (share.whole as f64, share.meant);
+                let (whole, meant) = (share.whole as f64, share.meant.expect("meant"));
                 let scatter = 5.0 * (whole * meant * (1.0 - meant)).sqrt();
                 (share.part as f64 - whole * meant).abs() > scatter
             };

@@ -1,0 +1,130 @@
+//! sysbench's workloads as the program runs them: options, counts, and a run whose ratio is off.
+
+use crate::common::{Bench, last, ok, said};
+use prony_store::{Run, Severity};
+
+fn share<'a>(run: &'a Run, name: &str) -> &'a prony_store::Share {
+    let mut shares = run.shares.iter();
+    let share = shares.find(|share| share.name == name && share.of == "queries");
+    share.expect("counted")
+}
+
+fn off(run: &Run) -> Option<&prony_store::Check> {
+    run.checks.iter().find(|check| check.id == "shares")
+}
+
+#[test]
+fn reads_writes_and_others_stand_in_the_result() {
+    let bench = Bench::new("oltp_counts");
+    let loaded = ok(&bench.prony("load oltp_read_write --scale 2 -o table_size=3000 --jobs 2"));
+    assert!(
+        loaded.contains("Loaded oltp_read_write, scale 2: 6,000 rows"),
+        "{loaded}"
+    );
+    let words = "run oltp_read_write --clients 1 --transactions 200 -o rand_type=uniform";
+    let run = bench.run(words);
+    let committed = run.measured.kinds[0].committed;
+    assert_eq!(committed, 200);
+    for (name, each) in [("reads", 14), ("writes", 4), ("others", 2)] {
+        let share = share(&run, name);
+        assert_eq!(
+            (share.part, share.whole),
+            (each * committed, 20 * committed)
+        );
+        assert!(share.exact);
+    }
+    assert_eq!(off(&run), None);
+    let settings = &run.workload.settings;
+    for setting in [
+        "tables 2",
+        "table_size 3000",
+        "rand_type uniform",
+        "skip_trx off",
+    ] {
+        assert!(settings.contains(&setting.to_owned()), "{settings:?}");
+    }
+    assert_eq!(run.workload.statements.len(), 11);
+    assert_eq!(last(&bench), run, "it is stored");
+    let shown = ok(&bench.local("show last"));
+    let row = |name: &str| {
+        let mut lines = shown
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>());
+        lines
+            .find(|words| words.first() == Some(&name))
+            .unwrap_or_default()
+    };
+    assert_eq!(row("reads")[1..3], ["2,800", "2,800"], "{shown}");
+    assert_eq!(row("writes")[1..3], ["800", "800"], "{shown}");
+    let checked = ok(&bench.prony("check oltp_point_select"));
+    assert!(
+        checked.starts_with("oltp_read_write, scale 2\n"),
+        "{checked}"
+    );
+    let cleaned = ok(&bench.prony("clean oltp_insert"));
+    assert_eq!(cleaned, "Dropped sbtest1, sbtest2.\n");
+}
+
+#[test]
+fn a_run_whose_ratio_is_off_says_so() {
+    let bench = Bench::new("oltp_ratio");
+    ok(&bench.prony("load oltp_read_write -o table_size=2000"));
+    bench
+        .control()
+        .execute("delete from sbtest1 where id % 4 = 0")
+        .expect("rows go");
+    let run = bench.run("run oltp_read_write --clients 2 --transactions 50 -o rand_type=uniform");
+    let check = off(&run).expect("updates and deletes met no row");
+    assert_eq!(check.severity, Severity::Caveat);
+    assert!(
+        check
+            .finding
+            .starts_with("Shares are off: writes of queries: "),
+        "{check:?}"
+    );
+    assert!(check.finding.contains("with 400 meant"), "{check:?}");
+    assert!(check.advice.contains("prony check"), "{check:?}");
+    assert!(share(&run, "writes").part < 400);
+    let output = bench.prony("check oltp_read_write");
+    assert_eq!(output.status.code(), Some(4), "{}", said(&output));
+}
+
+#[test]
+fn every_mistake_in_options_is_named() {
+    let bench = Bench::new("oltp_mistakes");
+    let wrong = "-o table_size=0 -o rand_type=zipf --scale 3 -o tables=2";
+    for command in ["load", "run"] {
+        let output = bench.prony(&format!("{command} oltp_insert {wrong}"));
+        assert_eq!(output.status.code(), Some(2));
+        let said = said(&output);
+        for words in [
+            "the command line has 3 problems",
+            "table_size = 0 is not a possible number",
+            "rand_type = zipf is not known",
+            "2 tables and a scale of 3 contradict each other",
+        ] {
+            assert!(said.contains(words), "{words}: {said}");
+        }
+    }
+    let output = bench.prony("run oltp_insert -o range_sized=5 -o delay");
+    assert!(
+        said(&output).contains("an option is given as NAME=VALUE"),
+        "{}",
+        said(&output)
+    );
+    let output = bench.prony("run oltp_insert -o range_sized=5");
+    assert!(
+        said(&output).contains("did you mean \"range_size\"?"),
+        "{}",
+        said(&output)
+    );
+}
+
+#[test]
+fn a_throw_away_server_is_loaded_as_the_options_say() {
+    let bench = Bench::new("oltp_embedded");
+    let words = "run hot-row --embedded --clients 4 --transactions 20 -o hint=on --json";
+    let run: Run = serde_json::from_str(&ok(&bench.local(words))).expect("a document");
+    assert_eq!(run.measured.kinds[0].committed, 80);
+    assert_eq!(share(&run, "writes").part, 80);
+}

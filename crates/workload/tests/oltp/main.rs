@@ -1,0 +1,6 @@
+//! The workloads of sysbench on a real server.
+
+mod load;
+mod run;
+mod support;
+mod trouble;

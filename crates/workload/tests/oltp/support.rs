@@ -1,0 +1,191 @@
+//! Databases of a test's own, loads and runs on them.
+
+use prony_drive::{Driven, Job, Observer, Start, run};
+use prony_measure::{ErrorEntry, Tally};
+use prony_plan::{DrivePlan, IoEngine, Pace, QueryMode, Stop, WorkloadPlan};
+use prony_server::{Control, Environment, Target, embedded};
+use prony_session::Share;
+use prony_workload::{
+    CheckReport, Error, LoadReport, LoadRequest, Loaded, Progress, State, Workload, find,
+};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// One database.
+pub struct Base {
+    pub target: Target,
+}
+
+impl Base {
+    /// A new one of this name, on the server that all tests share.
+    pub fn new(name: &str) -> Base {
+        let mut control = Base::on("postgres").control();
+        let create = format!("create database {name}");
+        control.execute(&create).expect("creates a database");
+        Base::on(name)
+    }
+
+    fn on(name: &str) -> Base {
+        let env = Environment::new("postgres", Path::new("/nonexistent"));
+        let target = prony_server::resolve(&embedded::shared().url_for(name), &env);
+        Base {
+            target: target.expect("a good URL"),
+        }
+    }
+
+    pub fn control(&self) -> Control {
+        Control::connect(&self.target).expect("connects")
+    }
+
+    /// Runs a statement for its effect.
+    pub fn execute(&self, sql: &str) {
+        self.control().execute(sql).expect("a good statement");
+    }
+
+    /// A number that a query gives.
+    pub fn number(&self, sql: &str) -> i64 {
+        let value = self.text(sql);
+        value.parse().expect("a number")
+    }
+
+    /// A text that a query gives.
+    pub fn text(&self, sql: &str) -> String {
+        let value = self.control().query_value(sql).expect("a good query");
+        value.expect("not null")
+    }
+
+    pub fn load(&self, name: &str, options: &[(&str, &str)], jobs: u32) -> LoadReport {
+        let loaded = self.load_with(name, options, jobs, &(), &AtomicBool::new(false));
+        loaded.expect("loads")
+    }
+
+    pub fn load_with(
+        &self,
+        name: &str,
+        options: &[(&str, &str)],
+        jobs: u32,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<LoadReport, Error> {
+        let request = LoadRequest {
+            target: &self.target,
+            plan: &plan(name, options),
+            jobs,
+            seed: 7,
+        };
+        workload(name).load(&request, progress, stop)
+    }
+
+    pub fn program(&self, name: &str, options: &[(&str, &str)]) -> Result<Loaded, Error> {
+        workload(name).program(&mut self.control(), &plan(name, options))
+    }
+
+    pub fn check(&self, name: &str) -> CheckReport {
+        workload(name).check(&mut self.control()).expect("checks")
+    }
+
+    /// Names of what the check has against the data.
+    pub fn wrong(&self, name: &str) -> Vec<String> {
+        let report = self.check(name);
+        let wrong = report.findings.into_iter();
+        wrong
+            .filter(|finding| finding.state == State::Wrong)
+            .map(|finding| format!("{}: {}", finding.id, finding.text))
+            .collect()
+    }
+}
+
+pub fn workload(name: &str) -> &'static dyn Workload {
+    find(name).expect("listed")
+}
+
+/// A plan with these options.
+pub fn plan(name: &str, options: &[(&str, &str)]) -> WorkloadPlan {
+    let options = options.iter();
+    WorkloadPlan {
+        name: name.to_owned(),
+        scale: None,
+        options: options
+            .map(|(key, value)| ((*key).to_owned(), (*value).into()))
+            .collect(),
+    }
+}
+
+/// What became of a run.
+pub struct Ran {
+    pub committed: u64,
+    pub failed: u64,
+    pub retries: u64,
+    /// SQLSTATEs of what failed.
+    pub codes: Vec<String>,
+    pub shares: Vec<Share>,
+}
+
+struct Silent;
+
+impl Observer for Silent {
+    fn started(&mut self, _: &Start) {}
+    fn row(&mut self, _: &prony_measure::Row, _: &prony_measure::Schedule) {}
+}
+
+/// A run of so many clients, each with so many transactions.
+pub fn ran(
+    base: &Base,
+    name: &str,
+    options: &[(&str, &str)],
+    protocol: QueryMode,
+    (clients, transactions): (u32, u64),
+) -> Ran {
+    let loaded = base.program(name, options).expect("the data is there");
+    let drive = DrivePlan {
+        clients,
+        threads: 2,
+        pace: Pace::Closed,
+        stop: Stop::Transactions(transactions),
+        warmup: Duration::ZERO,
+        grace: Duration::from_secs(60),
+        latency_limit: None,
+        reconnect: true,
+        connect_counts: true,
+        protocol,
+        describe: false,
+        io: IoEngine::Auto,
+        connect_per_transaction: false,
+        tcp_sample: 0,
+        seed: None,
+        pin: false,
+    };
+    let job = Job {
+        program: &*loaded.program,
+        target: &base.target,
+        tcp_target: None,
+        plan: &drive,
+        seed: 5,
+        interrupt: &AtomicBool::new(false),
+        tap: None,
+    };
+    let Driven {
+        collected,
+        events,
+        failure,
+        ..
+    } = run(&job, &mut Silent).expect("the run starts");
+    assert!(events.is_empty(), "{events:?}");
+    assert_eq!(failure, None);
+    let of = |count: fn(&Tally<u64>) -> u64| collected.measured.kinds.iter().map(count).sum();
+    let entries = collected.measured.errors.entries();
+    let code = |error: &ErrorEntry| String::from_utf8_lossy(&error.code).into_owned();
+    Ran {
+        committed: of(|kind| kind.committed),
+        failed: of(|kind| kind.failed),
+        retries: of(|kind| kind.retries),
+        codes: entries.iter().map(code).collect(),
+        shares: loaded.program.shares(),
+    }
+}
+
+/// What it says.
+pub fn problem<T>(result: Result<T, Error>) -> String {
+    result.err().expect("a problem").to_string()
+}
