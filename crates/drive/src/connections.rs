@@ -11,6 +11,7 @@ use crate::timers::Due;
 use crate::worker::{Timing, WAIT_MAX_NS, Worker};
 use prony_server::control::{Cause, Failure};
 use prony_session::Ask;
+use prony_wire::{Agreed, ServerError};
 use std::io;
 use std::sync::atomic::Ordering;
 
@@ -92,7 +93,7 @@ impl<I: Io> Worker<'_, I> {
     fn first_step(&mut self, slot: Slot, step: Step) -> Result<(), ConnectError> {
         match step {
             Step::Waiting => {}
-            Step::Up(leftover) => self.seat_up(slot, &leftover),
+            Step::Up(agreed, leftover) => self.seat_up(slot, agreed, &leftover),
             Step::TryLater => self.retry_later(slot),
             Step::Failed(failures) => {
                 return Err(ConnectError::Refused {
@@ -173,11 +174,11 @@ impl<I: Io> Worker<'_, I> {
         self.seats.iter().enumerate().filter_map(late).collect()
     }
 
-    fn seat_up(&mut self, slot: Slot, leftover: &[u8]) {
+    fn seat_up(&mut self, slot: Slot, agreed: Agreed, leftover: &[u8]) {
         let seat = &mut self.seats[slot as usize];
         seat.deadline_ns = u64::MAX;
         seat.up_ns = self.clock.now_ns();
-        seat.conn.opened();
+        seat.conn.opened_as(agreed);
         // Nothing but notices can be here; what breaks the protocol shows with the first reply.
         let _ = seat.conn.feed(leftover);
         self.up += 1;
@@ -204,8 +205,8 @@ impl<I: Io> Worker<'_, I> {
     ) -> usize {
         match step {
             Step::Waiting => return 0,
-            Step::Up(leftover) => {
-                self.seat_up(slot, &leftover);
+            Step::Up(agreed, leftover) => {
+                self.seat_up(slot, agreed, &leftover);
                 self.restored(slot, reports);
             }
             Step::TryLater => {
@@ -219,8 +220,8 @@ impl<I: Io> Worker<'_, I> {
                     return 0;
                 }
                 seat.deadline_ns = u64::MAX;
-                let (code, reason) = reason(&failures);
-                seat.conn.refused(code, reason);
+                let (said, reason) = reason(&failures);
+                seat.conn.refused(said, reason);
             }
         }
         let noticed_ns = self.clock.now_ns();
@@ -245,13 +246,13 @@ impl<I: Io> Worker<'_, I> {
             return self.retry_later(slot);
         }
         match self.begin(slot) {
-            Step::Waiting | Step::Up(_) => {}
+            Step::Waiting | Step::Up(..) => {}
             Step::TryLater => self.retry_later(slot),
             Step::Failed(failures) => {
                 let seat = &mut self.seats[slot as usize];
                 if seat.conn.awaits(Ask::Renew) {
-                    let (code, reason) = reason(&failures);
-                    seat.conn.refused(code, reason);
+                    let (said, reason) = reason(&failures);
+                    seat.conn.refused(said, reason);
                     seat.conn.ready(self.clock.now_ns());
                 } else {
                     self.retry_later(slot);
@@ -332,14 +333,14 @@ pub enum ConnectError {
     Interrupted,
 }
 
-/// A failed reconnect in words, with the server's code if it gave one.
-fn reason(failures: &[Failure]) -> (Option<[u8; 5]>, String) {
+/// A failed reconnect in words, with the server's error if it gave one.
+fn reason(failures: &[Failure]) -> (Option<&ServerError>, String) {
     let last = failures.last();
-    let code = last.and_then(|failure| match &failure.cause {
-        Cause::Login(error) => error.server().map(|error| error.code),
+    let said = last.and_then(|failure| match &failure.cause {
+        Cause::Login(error) => error.server(),
         _ => None,
     });
-    (code, last.map_or_else(String::new, ToString::to_string))
+    (said, last.map_or_else(String::new, ToString::to_string))
 }
 
 pub(crate) fn describe(errno: i32) -> String {

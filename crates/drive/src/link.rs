@@ -6,10 +6,10 @@
 use crate::clock::Clock;
 use crate::io::{Io, Slot};
 use prony_server::control::{Cause, Failure};
-use prony_server::control::{Next, Route, after_failure, attempts};
+use prony_server::control::{Next, Route, attempts};
 use prony_server::{SessionAttrs, Target};
 use prony_wire::log_in::Progress;
-use prony_wire::{Channel, LogIn, LoggedIn};
+use prony_wire::{Agreed, Channel, LogIn, LoggedIn};
 use std::io;
 use std::time::Duration;
 
@@ -56,8 +56,8 @@ enum Phase {
 pub enum Step {
     /// Wait for the next event.
     Waiting,
-    /// The connection is up; these bytes came behind the log-in.
-    Up(Vec<u8>),
+    /// The connection is up: what its log-in has settled, and bytes that came behind it.
+    Up(Agreed, Vec<u8>),
     /// The server's queue of new connections is full for the moment.
     TryLater,
     /// No way leads there: why, for each that was tried.
@@ -147,7 +147,10 @@ impl Link {
         self.phase = Phase::LoggingIn(Box::new(log_in));
         match begun {
             Ok(_) => {
-                io.send(slot, &scratch.to_socket, false);
+                // Where the server speaks first there is nothing to send.
+                if !scratch.to_socket.is_empty() {
+                    io.send(slot, &scratch.to_socket, false);
+                }
                 Step::Waiting
             }
             Err(error) => self.next(io, slot, routes, Cause::Login(error)),
@@ -180,7 +183,7 @@ impl Link {
                 self.channel = session.channel;
                 self.phase = Phase::Up;
                 self.failures = Vec::new();
-                Step::Up(session.leftover)
+                Step::Up(session.agreed, session.leftover)
             }
             Err(error) => self.next(io, slot, routes, Cause::Login(error)),
         }
@@ -272,7 +275,7 @@ impl Link {
             Phase::LoggingIn(log_in) => log_in.over_tls(),
             _ => false,
         };
-        let next = after_failure(route.tls_use, over_tls, &cause);
+        let next = route.after_failure(over_tls, &cause);
         self.failures.push(Failure {
             endpoint: Box::new(route.endpoint.clone()),
             cause,

@@ -13,7 +13,7 @@ use crate::worker::{Assignment, Timing, Worker};
 use prony_measure::{Interval, Recorder, Schedule, Shape};
 use prony_plan::{Pace, Stop};
 use prony_session::{Conn, Desk, Rules, UserId};
-use prony_wire::{Exchange, QueryMode};
+use prony_wire::QueryMode;
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -84,7 +84,7 @@ pub(crate) fn work<I: Io>(
             .collect(),
         routes,
         route_of: clients.map(route_of).collect(),
-        conn: &|| Conn::new(Exchange::postgres(mode, job.plan.describe)),
+        conn: &|| Conn::new(job.target.exchange(mode, job.plan.describe)),
         interrupt: halt,
         tap: job.tap.map(|make| make(share.worker)),
     };

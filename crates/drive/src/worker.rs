@@ -320,9 +320,12 @@ impl<'a, I: Io> Worker<'a, I> {
                 }
             });
             self.desk.drain_errors(|kind, error| {
-                timing
-                    .recorder
-                    .record_error_example(kind, error.class, error.code, &error.message);
+                timing.recorder.record_error_example(
+                    kind,
+                    error.class,
+                    error.counted_as(),
+                    &error.message,
+                );
             });
             let ended = match polled {
                 Ok(std::task::Poll::Pending) => match self.take_up(slot, timing) {

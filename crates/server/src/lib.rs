@@ -7,16 +7,19 @@ pub mod control;
 pub mod embedded;
 pub mod ended;
 pub mod error;
+mod mysql;
 pub mod observe;
 pub mod postgres;
 pub mod target;
+mod url;
 
-pub use control::{Control, CopyIn};
+pub use control::{Control, CopyIn, Product};
 pub use ended::{Ended, ended, ended_per_minute};
 pub use error::Error;
 pub use observe::{Facts, observe};
-pub use postgres::{Environment, redact, resolve, resolve_over};
+pub use postgres::{Environment, resolve_over};
 pub use target::{
-    Address, AuthMethod, ChannelBinding, Endpoint, RequireAuth, SessionAttrs, SslMode, Target,
-    TcpOptions, Tls,
+    Address, AuthMethod, ChannelBinding, Endpoint, MysqlOptions, Protocol, RequireAuth,
+    SessionAttrs, SslMode, Target, TcpOptions, Tls,
 };
+pub use url::{redact, resolve};

@@ -3,7 +3,7 @@
 //! In: a control connection. Out: its version and the settings that decide what a figure means.
 //! Must never: change a setting, or fail a run for one that this version does not have.
 
-use crate::control::{Control, Error};
+use crate::control::{Control, Error, Product};
 
 /// The settings that decide durability, memory, parallelism and housekeeping. Those that a version
 /// does not have are left out of the answer by the server itself.
@@ -41,12 +41,48 @@ const SETTINGS: [&str; 31] = [
     "work_mem",
 ];
 
+/// The same of MySQL and MariaDB.
+const VARIABLES: [&str; 32] = [
+    "autocommit",
+    "binlog_format",
+    "binlog_row_image",
+    "innodb_adaptive_hash_index",
+    "innodb_autoinc_lock_mode",
+    "innodb_buffer_pool_instances",
+    "innodb_buffer_pool_size",
+    "innodb_deadlock_detect",
+    "innodb_doublewrite",
+    "innodb_file_per_table",
+    "innodb_flush_log_at_trx_commit",
+    "innodb_flush_method",
+    "innodb_io_capacity",
+    "innodb_io_capacity_max",
+    "innodb_lock_wait_timeout",
+    "innodb_log_buffer_size",
+    "innodb_log_file_size",
+    "innodb_page_size",
+    "innodb_redo_log_capacity",
+    "innodb_snapshot_isolation",
+    "log_bin",
+    "max_connections",
+    "performance_schema",
+    "query_cache_type",
+    "slow_query_log",
+    "sync_binlog",
+    "thread_handling",
+    "tls_version",
+    "transaction_isolation",
+    "transaction_read_only",
+    "tx_isolation",
+    "version_comment",
+];
+
 /// What a server says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// Version as a person reads it, such as `15.18 (Debian 15.18-0+deb12u1)`.
     pub version: String,
-    /// Settings by name, with their units, as `SHOW` prints them.
+    /// Settings by name, as the server prints them: PostgreSQL's `SHOW` with their units.
     pub settings: Vec<(String, String)>,
 }
 
@@ -57,11 +93,21 @@ pub struct Facts {
 pub fn observe(control: &mut Control) -> Result<Facts, Error> {
     let version = control.parameter("server_version").unwrap_or_default();
     let version = version.to_owned();
-    let names: Vec<String> = SETTINGS.iter().map(|name| format!("'{name}'")).collect();
-    let rows = control.query(&format!(
-        "SELECT name, current_setting(name) FROM pg_settings WHERE name IN ({}) ORDER BY name",
-        names.join(", ")
-    ))?;
+    let list = |names: &[&str]| {
+        let quoted: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+        quoted.join(", ")
+    };
+    let rows = control.query(&match control.product() {
+        Product::Postgres => format!(
+            "SELECT name, current_setting(name) FROM pg_settings WHERE name IN ({}) ORDER BY name",
+            list(&SETTINGS)
+        ),
+        // It comes in the order of the names.
+        Product::Mysql | Product::MariaDb => format!(
+            "SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})",
+            list(&VARIABLES)
+        ),
+    })?;
     let settings = rows
         .into_iter()
         .filter_map(|row| match <[Option<String>; 2]>::try_from(row) {

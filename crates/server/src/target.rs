@@ -3,7 +3,7 @@
 //! In: nothing. Out: plain data for `control` (blocking) and `drive` (the loop). Must never: show a
 //! password; every field that holds one is a [`Secret`].
 
-use prony_wire::Secret;
+use prony_wire::{Exchange, QueryMode, Secret};
 use rustls::pki_types::ServerName;
 use std::fmt;
 use std::io;
@@ -36,6 +36,8 @@ pub struct Target {
     pub require_auth: RequireAuth,
     /// What to ask of a TCP socket.
     pub tcp: TcpOptions,
+    /// How the server is spoken to.
+    pub protocol: Protocol,
     /// What the user should know though it stops nothing: a password file that others can read,
     /// a host name without an address beside others that have one. One line each.
     pub warnings: Vec<String>,
@@ -50,6 +52,39 @@ impl Target {
             .collect::<Vec<_>>()
             .join(", ")
     }
+
+    /// Requests and replies in this server's protocol. `describe`: PostgreSQL is asked for the row
+    /// description with each execution.
+    pub fn exchange(&self, mode: QueryMode, describe: bool) -> Exchange {
+        match self.protocol {
+            Protocol::Postgres => Exchange::postgres(mode, describe),
+            Protocol::Mysql(_) => Exchange::mysql(mode),
+        }
+    }
+}
+
+/// How a server is spoken to.
+#[derive(Clone, Debug)]
+pub enum Protocol {
+    /// As PostgreSQL.
+    Postgres,
+    /// As MySQL or MariaDB.
+    Mysql(MysqlOptions),
+}
+
+/// What only MySQL's log-in knows.
+#[derive(Clone, Debug, Default)]
+pub struct MysqlOptions {
+    /// `enable-cleartext-plugin`: the password may be sent itself, over TLS or a unix socket.
+    pub cleartext: bool,
+    /// `get-server-public-key`: the server's RSA key may be asked for without TLS.
+    pub get_server_public_key: bool,
+    /// The key in `server-public-key-path`, PEM.
+    pub server_public_key: Option<Vec<u8>>,
+    /// `local-infile`: LOAD DATA LOCAL may be used on the control connection.
+    pub local_infile: bool,
+    /// Count matched rows as affected, not changed ones.
+    pub found_rows: bool,
 }
 
 /// One address of the server.

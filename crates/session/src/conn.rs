@@ -5,7 +5,7 @@
 
 use crate::error::DbError;
 use prony_measure::{Kind, Outcome, Parts, Sample};
-use prony_wire::{Block, Effect, Exchange, Fed, Statement, Value};
+use prony_wire::{Agreed, Block, Effect, Exchange, Fed, ServerError, Statement, Value};
 use std::cell::{Cell, Ref, RefCell};
 
 /// What stands between a user and its worker.
@@ -174,6 +174,12 @@ impl Conn {
         self.now.set(now);
     }
 
+    /// The connection is up and fresh, and its log-in has settled this.
+    pub fn opened_as(&self, agreed: Agreed) {
+        self.opened();
+        self.exchange.borrow_mut().agree(agreed);
+    }
+
     /// The connection is up and fresh.
     pub fn opened(&self) {
         self.exchange.borrow_mut().reset();
@@ -185,9 +191,7 @@ impl Conn {
     /// The connection is gone, for this reason.
     pub fn lost(&self, reason: &str) {
         let exchange = self.exchange.borrow();
-        let said = exchange
-            .last_words()
-            .map(|error| (error.code, error.message));
+        let said = exchange.last_words();
         let ambiguous = self.awaits(Ask::Send)
             && match self.effect.get() {
                 Effect::Reads => false,
@@ -195,9 +199,8 @@ impl Conn {
                 Effect::Writes => exchange.block() == Block::Idle,
             };
         let mut error = DbError::lost(reason.to_owned(), ambiguous);
-        if let Some((code, message)) = said {
-            error.code = code;
-            error.message = message;
+        if let Some(said) = said {
+            error = error.said(said);
         }
         self.failure.replace(Some(error));
         self.up.set(false);
@@ -208,11 +211,11 @@ impl Conn {
         self.up.set(false);
     }
 
-    /// A new connection was refused.
-    pub fn refused(&self, code: Option<[u8; 5]>, reason: String) {
+    /// A new connection was refused, if the server said so with this error.
+    pub fn refused(&self, said: Option<&ServerError>, reason: String) {
         let mut error = DbError::lost(reason, false);
-        if let Some(code) = code {
-            error.code = code;
+        if let Some(said) = said {
+            (error.code, error.number) = (said.code, said.number);
         }
         self.failure.replace(Some(error));
     }

@@ -8,8 +8,7 @@ use crate::desk::Desk;
 use crate::error::DbError;
 use crate::program::Ended;
 use prony_measure::{Kind, Outcome};
-use prony_wire::postgres::ServerError;
-use prony_wire::{Block, Exchange, QueryMode, Row, Statement, Value};
+use prony_wire::{Block, Exchange, QueryMode, Row, ServerError, Statement, Value};
 use std::cell::Ref;
 use std::future::Future;
 use std::pin::Pin;
@@ -163,7 +162,7 @@ impl Db {
                 }
             }
             Err(error) => {
-                let outcome = Outcome::Failed(error.class, error.code);
+                let outcome = Outcome::Failed(error.class, error.counted_as());
                 self.desk.leave(self.conn.end(outcome), Some(error));
                 self.recover().await
             }
@@ -270,7 +269,8 @@ impl Db {
     }
 
     /// Executes several statements in one round trip. The server runs them in turn and, unless they
-    /// are in a block, as one transaction; after an error it skips the rest.
+    /// are in a block, as one transaction; after an error it skips the rest. MySQL takes prepared
+    /// statements one by one, and each outside a block is a transaction of its own.
     ///
     /// # Errors
     /// [`DbError`]: the first one of the batch.
@@ -368,7 +368,7 @@ impl Db {
         }
         let exchange = self.conn.exchange();
         match exchange.error() {
-            Some(error) => Err(DbError::server(error.code, error.message)),
+            Some(error) => Err(error.into()),
             None => Ok(Rows { exchange }),
         }
     }

@@ -1,15 +1,44 @@
 //! Logging in, whatever the protocol.
 //!
 //! In: bytes from a socket. Out: bytes for it, and at the end what the loop needs of the session.
-//! Must never: let the loop see which protocol it is. A second protocol is a second variant here.
+//! Must never: let the loop see which protocol it is. Each protocol is a variant here.
 
-use crate::Channel;
-use crate::postgres::{self, ConnectError, Connector};
+use crate::{Channel, ConnectError, mysql, postgres};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use std::sync::Arc;
+
+/// What TLS needs: the configuration, and the name that the certificate must bear.
+pub type TlsParts = (Arc<ClientConfig>, ServerName<'static>);
+
+/// What one attempt to connect does about TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TlsUse {
+    /// Without.
+    No,
+    /// Asks, and goes on without when the server has none.
+    IfOffered,
+    /// Asks, and fails when the server has none.
+    Must,
+    /// Begins with it, without asking (PostgreSQL 17 and later).
+    Direct,
+}
 
 /// A log-in under way.
 pub enum LogIn {
     /// PostgreSQL.
-    Postgres(Connector),
+    Postgres(Box<postgres::Connector>),
+    /// MySQL or MariaDB.
+    Mysql(Box<mysql::Connector>),
+}
+
+/// What a log-in settles for the requests after it ([`crate::Exchange::agree`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Agreed {
+    /// MySQL: results come without EOF packets.
+    pub(crate) deprecate_eof: bool,
+    /// MySQL: the status flags of the session.
+    pub(crate) status: u16,
 }
 
 /// How far it is.
@@ -32,16 +61,24 @@ pub struct LoggedIn {
     pub read_only: bool,
     /// The server is a standby, as far as it has said.
     pub standby: bool,
+    /// For the requests of this session.
+    pub agreed: Agreed,
+    /// The server's version in its own words, where the log-in tells it.
+    pub version: Option<String>,
+    /// The server's number for this connection; 0: it told none.
+    pub connection_id: u32,
 }
 
 impl LogIn {
-    /// The first bytes; call it once, when the socket is connected.
+    /// The first bytes, if this side begins; call it once, when the socket is connected.
     ///
     /// # Errors
     /// The log-in cannot be expressed in the protocol.
     pub fn start(&mut self, to_socket: &mut Vec<u8>) -> Result<Progress, ConnectError> {
-        let LogIn::Postgres(connector) = self;
-        connector.start(to_socket).map(progress)
+        match self {
+            LogIn::Postgres(connector) => connector.start(to_socket).map(postgres_progress),
+            LogIn::Mysql(connector) => connector.start().map(mysql_progress),
+        }
     }
 
     /// Takes bytes from the socket, split anywhere.
@@ -53,20 +90,28 @@ impl LogIn {
         from_socket: &[u8],
         to_socket: &mut Vec<u8>,
     ) -> Result<Progress, ConnectError> {
-        let LogIn::Postgres(connector) = self;
-        connector.receive(from_socket, to_socket).map(progress)
+        match self {
+            LogIn::Postgres(connector) => connector
+                .receive(from_socket, to_socket)
+                .map(postgres_progress),
+            LogIn::Mysql(connector) => connector
+                .receive(from_socket, to_socket)
+                .map(mysql_progress),
+        }
     }
 
     /// Whether the conversation has come to run over TLS, or tried to.
     pub fn over_tls(&self) -> bool {
-        let LogIn::Postgres(connector) = self;
-        connector.over_tls()
+        match self {
+            LogIn::Postgres(connector) => connector.over_tls(),
+            LogIn::Mysql(connector) => connector.over_tls(),
+        }
     }
 }
 
 /// Servers before version 14 do not report what kind of session it is; the control connection has
 /// asked them.
-fn progress(progress: postgres::Progress) -> Progress {
+fn postgres_progress(progress: postgres::Progress) -> Progress {
     match progress {
         postgres::Progress::More => Progress::More,
         postgres::Progress::Done(session, channel) => {
@@ -76,8 +121,30 @@ fn progress(progress: postgres::Progress) -> Progress {
                 channel,
                 read_only: standby || on("default_transaction_read_only"),
                 standby,
+                agreed: Agreed::default(),
+                version: session.parameters.get("server_version").map(str::to_owned),
+                connection_id: session.cancel.backend_pid,
                 leftover: session.leftover,
             })
         }
+    }
+}
+
+/// MySQL's log-in does not tell what kind of session it is.
+fn mysql_progress(progress: mysql::Progress) -> Progress {
+    match progress {
+        mysql::Progress::More => Progress::More,
+        mysql::Progress::Done(session, channel) => Progress::Done(LoggedIn {
+            channel,
+            read_only: false,
+            standby: false,
+            agreed: Agreed {
+                deprecate_eof: session.deprecate_eof,
+                status: session.status,
+            },
+            version: Some(session.version),
+            connection_id: session.connection_id,
+            leftover: session.leftover,
+        }),
     }
 }

@@ -92,6 +92,17 @@ impl Statement {
         self.columns
     }
 
+    /// Which value (from 0) each placeholder takes, in the order of the text. Of text that was not
+    /// looked into, as many as it takes values.
+    pub fn slots(&self) -> impl Iterator<Item = usize> {
+        let raw = match self.slots.is_empty() {
+            true => self.parameters,
+            false => 0,
+        };
+        let cut = self.slots.iter().map(|slot| usize::from(*slot));
+        cut.chain(0..usize::from(raw))
+    }
+
     /// What it does to its transaction.
     pub fn effect(&self) -> Effect {
         self.effect
@@ -136,6 +147,15 @@ impl Statements {
         }
     }
 
+    /// Adds a statement with a `?` wherever a value goes, each the next one. It is numbered on the way,
+    /// so that every protocol can send it.
+    ///
+    /// # Panics
+    /// With more than 65,535 statements in one program.
+    pub fn add_marked(&mut self, sql: &str) -> Statement {
+        self.add(&numbered(sql))
+    }
+
     /// Adds a statement that is not looked into: it takes `parameters` values, wherever its text
     /// names them, even if it does not. For the extended protocol only: in simple mode its text
     /// would go as it stands, without values, so that whoever cut the text puts them in there.
@@ -176,16 +196,44 @@ fn effect(sql: &str) -> Effect {
     }
 }
 
+/// The same SQL with `$1`, `$2`... in place of each `?` outside quoted text, quoted names and comments.
+fn numbered(sql: &str) -> String {
+    let bytes = sql.as_bytes();
+    let (mut text, mut piece, mut at, mut count) = (String::new(), 0, 0, 0);
+    while at < bytes.len() {
+        if bytes[at] == b'?' {
+            count += 1;
+            text.push_str(&sql[piece..at]);
+            text.push_str(&format!("${count}"));
+            piece = at + 1;
+        }
+        at = behind_quoted(bytes, at).unwrap_or(at + 1);
+    }
+    text.push_str(&sql[piece..]);
+    text
+}
+
+/// The position behind the quoted text, quoted name or comment that begins at `at`, if one does.
+fn behind_quoted(bytes: &[u8], at: usize) -> Option<usize> {
+    match bytes[at] {
+        quote @ (b'\'' | b'"' | b'`') => Some(past(bytes, at + 1, &[quote])),
+        b'-' if bytes[at..].starts_with(b"--") => Some(past(bytes, at, b"\n")),
+        b'/' if bytes[at..].starts_with(b"/*") => Some(past(bytes, at + 2, b"*/")),
+        _ => None,
+    }
+}
+
 /// Cuts SQL at `$n`, leaving quoted text, quoted names and comments alone.
 fn cut(sql: &str) -> (Vec<std::ops::Range<usize>>, Vec<u16>) {
     let bytes = sql.as_bytes();
     let (mut pieces, mut slots) = (Vec::new(), Vec::new());
     let (mut at, mut piece) = (0, 0);
     while at < bytes.len() {
+        if let Some(behind) = behind_quoted(bytes, at) {
+            at = behind;
+            continue;
+        }
         match bytes[at] {
-            quote @ (b'\'' | b'"') => at = past(bytes, at + 1, &[quote]),
-            b'-' if bytes[at..].starts_with(b"--") => at = past(bytes, at, b"\n"),
-            b'/' if bytes[at..].starts_with(b"/*") => at = past(bytes, at + 2, b"*/"),
             b'$' => {
                 let digits = bytes[at + 1..]
                     .iter()
@@ -242,6 +290,18 @@ mod tests {
         assert_eq!(shown("$2$1").len(), 3);
         assert_eq!(shown("it's open $1").len(), 1);
         assert_eq!(shown(""), [(String::new(), None)]);
+    }
+
+    #[test]
+    fn marks_are_numbered_outside_quotes_and_comments() {
+        let statement = Statements::new().add_marked("select ?, '?', `a?`, ? -- ?\n/* ? */ ?é");
+        assert_eq!(
+            statement.sql(),
+            "select $1, '?', `a?`, $2 -- ?\n/* ? */ $3é"
+        );
+        assert_eq!(statement.slots().collect::<Vec<_>>(), [0, 1, 2]);
+        let raw = Statements::new().add_raw("select ?, ?", 2);
+        assert_eq!(raw.slots().collect::<Vec<_>>(), [0, 1]);
     }
 
     #[test]

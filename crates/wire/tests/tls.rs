@@ -3,7 +3,8 @@
 
 use prony_wire::Channel;
 use prony_wire::Secret;
-use prony_wire::postgres::connector::{Connector, Progress, TlsParts};
+use prony_wire::log_in::TlsParts;
+use prony_wire::postgres::connector::{Connector, Progress};
 use prony_wire::postgres::{ChannelBinding, ConnectError, Login, Session, TlsUse};
 use ring::{digest, hmac, pbkdf2};
 use rustls::pki_types::{PrivateKeyDer, ServerName};

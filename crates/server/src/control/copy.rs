@@ -4,7 +4,7 @@
 //! Must never: copy the data more than once, or go on sending what the server no longer wants.
 
 use super::error::Error;
-use super::{Control, affected_rows, unexpected};
+use super::postgres::{Control, affected_rows, unexpected};
 
 /// How much data one message carries, in bytes; also how much one system call sends.
 pub const CHUNK_BYTES: usize = 64 * 1024;

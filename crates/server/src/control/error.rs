@@ -4,7 +4,7 @@
 //! or a statement, which may contain one.
 
 use crate::target::{Address, Endpoint};
-use prony_wire::postgres::{ConnectError, ServerError};
+use prony_wire::{ConnectError, ServerError};
 use rustls::{CertificateError, Error as TlsError};
 use std::fmt;
 use std::io;
@@ -34,6 +34,9 @@ pub enum Error {
     /// The server sent what the protocol does not allow here.
     #[error("the server's answer breaks the PostgreSQL protocol: {0}")]
     Protocol(String),
+    /// The server broke its protocol.
+    #[error("{0}")]
+    Violation(String),
     /// The statement cannot be sent this way.
     #[error("{0}")]
     Usage(&'static str),
@@ -201,13 +204,15 @@ impl Failure {
 
 fn hint_for_login(error: &ConnectError) -> Option<&'static str> {
     match error {
+        ConnectError::Server(error) if error.number > 0 => hint_for_number(error.number),
         ConnectError::Server(error) => hint_for_sqlstate(&error.code),
         ConnectError::PasswordNeeded => Some(
             "The server asks for a password: give it in PGPASSWORD or the password file \
              (~/.pgpass), or in the URL.",
         ),
         ConnectError::TlsUnsupported => Some(
-            "Set ssl = on in the server's postgresql.conf, or use sslmode=prefer to go without.",
+            "Turn TLS on in the server (PostgreSQL: ssl = on; MySQL and MariaDB: ssl-cert and \
+             ssl-key), or use sslmode=prefer (MySQL: ssl-mode=PREFERRED) to go without.",
         ),
         ConnectError::Tls(error) => hint_for_tls(error),
         ConnectError::AlpnMissing => {
@@ -224,9 +229,52 @@ fn hint_for_login(error: &ConnectError) -> Option<&'static str> {
         ConnectError::Scram(_) => Some(
             "Somebody else may be answering in the server's place; no password was given away.",
         ),
-        ConnectError::Protocol(_) => Some("Check host and port."),
+        ConnectError::PluginUnsupported(_) => Some(
+            "Prony speaks mysql_native_password, caching_sha2_password, sha256_password, ed25519 \
+             and mysql_clear_password; ALTER USER gives the account another one.",
+        ),
+        ConnectError::SecureTransportNeeded(_) => Some(
+            "Use ssl-mode=REQUIRED or the server's unix socket; or, where nobody can come between, \
+             get-server-public-key=1.",
+        ),
+        ConnectError::CleartextRefused => Some(
+            "The server asks for the password itself: enable-cleartext-plugin=1 allows it, over TLS \
+             or a unix socket only.",
+        ),
+        ConnectError::Protocol(_) | ConnectError::NotMysql(_) => Some("Check host and port."),
         _ => None,
     }
+}
+
+/// MySQL's and MariaDB's errors.
+fn hint_for_number(number: u16) -> Option<&'static str> {
+    Some(match number {
+        1045 => {
+            "Check user and password in the URL, in MYSQL_PWD or in the option files (~/.my.cnf); \
+             SHOW GRANTS tells from where an account may connect."
+        }
+        1698 => {
+            "The account logs in by the name of the system's user (unix_socket): run as that user."
+        }
+        1044 => "GRANT the account rights on this database.",
+        1049 => "Create it with CREATE DATABASE, or name another database.",
+        1040 | 1203 | 1226 => {
+            "The server's max_connections, or a limit of the account, is reached: use fewer clients \
+             or raise the limit."
+        }
+        1129 => {
+            "The server blocks this host after too many failed attempts: FLUSH HOSTS ends that."
+        }
+        1130 => "The server knows no account that may connect from this host.",
+        1251 | 2059 => "The account's authentication plugin needs a newer client.",
+        1820 | 1862 => {
+            "The password has expired: set a new one with ALTER USER in the server's client."
+        }
+        3159 => "The server takes encrypted connections only: use ssl-mode=REQUIRED.",
+        3118 | 4151 => "The account is locked: ALTER USER ... ACCOUNT UNLOCK.",
+        1053 => "The server is stopping: try again in a moment.",
+        _ => return None,
+    })
 }
 
 fn hint_for_sqlstate(code: &[u8; 5]) -> Option<&'static str> {
@@ -262,7 +310,7 @@ fn hint_for_tls(error: &TlsError) -> Option<&'static str> {
             }
             _ => "The server's certificate does not pass the check that sslmode asks for.",
         },
-        TlsError::InvalidMessage(_) => "Does the server speak TLS at this address?",
+        TlsError::InvalidMessage(_) => "Does the server speak TLS 1.2 or newer at this address?",
         TlsError::AlertReceived(_) => {
             "The server broke off: it may want a client certificate (sslcert, sslkey) or another \
              TLS version."

@@ -3,14 +3,14 @@
 //! In: a [`Target`]. Out: a [`Control`], or all that was tried. Must never: try a wrong password on
 //! a second server.
 
-use super::Control;
 use super::error::{Cause, Error, Failure};
 use super::link::Link;
-use super::route::{Next, Route, after_failure, attempts};
+use super::route::{Next, Route, attempts};
 use super::socket::{Deadline, Socket};
+use super::{Control, Session, mysql, postgres};
 use crate::target::{Endpoint, SessionAttrs, Target};
-use prony_wire::Channel;
-use prony_wire::postgres::{Connector, Progress, Session};
+use prony_wire::postgres::{Connector, Progress};
+use prony_wire::{ConnectError, LogIn, LoggedIn, log_in};
 use std::io::{self, IoSlice};
 
 /// Walks endpoints and ways until one session suits.
@@ -43,7 +43,7 @@ fn connect_endpoint(
     for route in attempts(target, endpoint) {
         // libpq's limit holds for each address; the session check counts into it.
         let deadline = Deadline::after(target.connect_timeout);
-        let tls_use = route.tls_use;
+        let way = route.clone();
         let (cause, over_tls) = match log_in(route, deadline) {
             Ok(mut control) => match check_session(&mut control, wanted, deadline) {
                 Ok(()) => return Ok(control),
@@ -51,7 +51,7 @@ fn connect_endpoint(
             },
             Err(failed) => failed,
         };
-        let next = after_failure(tls_use, over_tls, &cause);
+        let next = way.after_failure(over_tls, &cause);
         failures.push(Failure {
             endpoint: Box::new(endpoint.clone()),
             cause,
@@ -65,42 +65,84 @@ fn connect_endpoint(
 }
 
 /// One attempt. The error says whether TLS was in play.
-fn log_in(route: Route, deadline: Deadline) -> Result<Control, (Cause, bool)> {
+pub(super) fn log_in(route: Route, deadline: Deadline) -> Result<Control, (Cause, bool)> {
     let socket = Socket::connect(&route, deadline).map_err(|error| (io_cause(error), false))?;
-    let mut connector = route.connector();
-    let (session, channel) = converse(&socket, &mut connector, deadline)
-        .map_err(|cause| (cause, connector.over_tls()))?;
-    Ok(Control::new(route, session, |leftover| {
+    let Some(mut connector) = route.connector() else {
+        let mut log_in = route.log_in();
+        let session = converse(&socket, deadline, |from_socket, to_socket| {
+            step(&mut log_in, from_socket, to_socket)
+        })
+        .map_err(|cause| (cause, log_in.over_tls()))?;
+        let control = mysql::Control::new(route, socket, session);
+        return Ok(Control(Session::Mysql(Box::new(control))));
+    };
+    let (session, channel) = converse(&socket, deadline, |from_socket, to_socket| {
+        postgres_step(&mut connector, from_socket, to_socket)
+    })
+    .map_err(|cause| (cause, connector.over_tls()))?;
+    let control = postgres::Control::new(route, *session, |leftover| {
         Link::new(socket, channel, leftover)
-    }))
+    });
+    Ok(Control(Session::Postgres(Box::new(control))))
 }
 
-/// Moves bytes until the connector is done.
-pub(super) fn converse(
-    socket: &Socket,
+fn step(
+    log_in: &mut LogIn,
+    from_socket: Option<&[u8]>,
+    to_socket: &mut Vec<u8>,
+) -> Result<Option<LoggedIn>, ConnectError> {
+    let progress = match from_socket {
+        None => log_in.start(to_socket)?,
+        Some(bytes) => log_in.receive(bytes, to_socket)?,
+    };
+    Ok(match progress {
+        log_in::Progress::More => None,
+        log_in::Progress::Done(session) => Some(session),
+    })
+}
+
+/// What PostgreSQL's log-in gives, which is more than the loop needs.
+pub(super) type PostgresSession = (Box<prony_wire::postgres::Session>, prony_wire::Channel);
+
+/// One step of PostgreSQL's log-in: its first without bytes.
+pub(super) fn postgres_step(
     connector: &mut Connector,
+    from_socket: Option<&[u8]>,
+    to_socket: &mut Vec<u8>,
+) -> Result<Option<PostgresSession>, ConnectError> {
+    let progress = match from_socket {
+        None => connector.start(to_socket)?,
+        Some(bytes) => connector.receive(bytes, to_socket)?,
+    };
+    Ok(match progress {
+        Progress::More => None,
+        Progress::Done(session, channel) => Some((session, channel)),
+    })
+}
+
+/// Moves bytes until `step` is done; it begins without any.
+pub(super) fn converse<T>(
+    socket: &Socket,
     deadline: Deadline,
-) -> Result<(Session, Channel), Cause> {
+    mut step: impl FnMut(Option<&[u8]>, &mut Vec<u8>) -> Result<Option<T>, ConnectError>,
+) -> Result<T, Cause> {
     let (mut received, mut to_send) = (Vec::new(), Vec::new());
-    let mut result = connector.start(&mut to_send);
+    let mut result = step(None, &mut to_send);
     loop {
         // After a failure this may be a TLS alert: sent if possible, not worth an error.
         let sent = socket.send_all(&mut [IoSlice::new(&to_send)], deadline, |_| Ok(()));
-        match result.map_err(Cause::Login)? {
-            Progress::Done(session, channel) => {
-                sent.map_err(io_cause)?;
-                return Ok((*session, channel));
-            }
-            // A server that refuses may close before it has read all: what it said is still there
-            // to be read, and tells more than a broken pipe.
-            Progress::More => {}
+        // A server that refuses may close before it has read all: what it said is still there
+        // to be read, and tells more than a broken pipe.
+        if let Some(session) = result.map_err(Cause::Login)? {
+            sent.map_err(io_cause)?;
+            return Ok(session);
         }
         to_send.clear();
         received.clear();
         if socket.receive(&mut received, deadline).map_err(io_cause)? == 0 {
             return Err(Cause::Closed);
         }
-        result = connector.receive(&received, &mut to_send);
+        result = step(Some(&received), &mut to_send);
     }
 }
 
@@ -122,6 +164,9 @@ fn check_session(
         return Ok(());
     }
     let unknown = |error| Cause::SessionUnknown(Box::new(error));
+    let Session::Postgres(control) = &mut control.0 else {
+        return Ok(());
+    };
     control.link.set_patience(deadline);
     let standby = match control.parameter("in_hot_standby") {
         Some(value) => value == "on",
@@ -144,7 +189,7 @@ fn check_session(
     problem.map_or(Ok(()), |problem| Err(Cause::Session(problem)))
 }
 
-fn asks_true(control: &mut Control, sql: &str) -> Result<bool, Error> {
+fn asks_true(control: &mut postgres::Control, sql: &str) -> Result<bool, Error> {
     Ok(matches!(
         control.query_value(sql)?.as_deref(),
         Some("t" | "on")

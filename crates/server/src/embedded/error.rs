@@ -152,6 +152,24 @@ pub enum Error {
         log: String,
     },
 
+    /// A program of MariaDB's is not on this machine.
+    #[error(
+        "no {program} found on this machine\n  hint: install MariaDB (Debian and Ubuntu: apt install mariadb-server), or name the folder of its programs in PRONY_MARIADB_BINDIR"
+    )]
+    NoMariaDb {
+        /// Its name.
+        program: String,
+    },
+
+    /// A throw-away MariaDB could not be had.
+    #[error("the throw-away MariaDB {what}. Its log says:{}", indent(log))]
+    MariaDb {
+        /// What happened.
+        what: String,
+        /// The end of its log.
+        log: String,
+    },
+
     /// A method that needs a running server was called on a stopped one.
     #[error("the throw-away PostgreSQL is not running")]
     NotRunning,

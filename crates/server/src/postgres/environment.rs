@@ -8,10 +8,10 @@ use std::ffi::CStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What libpq would read from the process that runs it.
+/// What libpq, or MySQL's client, would read from the process that runs it.
 #[derive(Clone, Default)]
 pub struct Environment {
-    /// Variables whose names begin with `PG`.
+    /// Variables whose names begin with `PG` or `MYSQL`.
     vars: BTreeMap<String, String>,
     /// Home folder: for `.pgpass`, `.pg_service.conf` and `.postgresql/`.
     pub home: Option<PathBuf>,
@@ -22,6 +22,11 @@ pub struct Environment {
     pub socket_dirs: Vec<PathBuf>,
     /// Where the system's `pg_service.conf` may be when PGSYSCONFDIR does not say.
     pub system_dirs: Vec<PathBuf>,
+    /// MySQL's option files of the system, in the order in which they are read.
+    pub option_files: Vec<PathBuf>,
+    /// Where MySQL's and MariaDB's servers put their unix socket by default; the first that is there
+    /// is used, else the first.
+    pub mysql_sockets: Vec<PathBuf>,
 }
 
 impl Environment {
@@ -39,7 +44,7 @@ impl Environment {
         let text = |os: std::ffi::OsString| os.to_string_lossy().into_owned();
         let vars = std::env::vars_os()
             .map(|(name, value)| (text(name), text(value)))
-            .filter(|(name, _)| name.starts_with("PG"))
+            .filter(|(name, _)| name.starts_with("PG") || name.starts_with("MYSQL"))
             .collect();
         let (user, account_home) = account();
         let home = std::env::var_os("HOME")
@@ -54,6 +59,17 @@ impl Environment {
             system_dirs: ["/etc/postgresql-common", "/etc/sysconfig/pgsql", "/etc"]
                 .map(PathBuf::from)
                 .into(),
+            option_files: ["/etc/my.cnf", "/etc/mysql/my.cnf"]
+                .map(PathBuf::from)
+                .into(),
+            // Debian, RHEL, sources.
+            mysql_sockets: [
+                "/var/run/mysqld/mysqld.sock",
+                "/var/lib/mysql/mysql.sock",
+                "/tmp/mysql.sock",
+            ]
+            .map(PathBuf::from)
+            .into(),
         }
     }
 

@@ -68,7 +68,7 @@ fn identity(options: &Options, env: &Environment) -> Result<Option<Identity>, Er
 }
 
 /// Reads a private key that nobody else can read.
-fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
+pub(crate) fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
     let what = "private key file";
     let fail = |problem: &str, hint: &str| Error::File {
         what,

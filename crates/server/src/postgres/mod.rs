@@ -9,15 +9,15 @@
 mod conninfo;
 mod environment;
 mod hosts;
-mod identity;
+pub(crate) mod identity;
 mod options;
 mod passfile;
 mod redact;
 mod service;
-mod tls;
-mod uri;
+pub(crate) mod tls;
+pub(crate) mod uri;
 mod values;
-mod verify;
+pub(crate) mod verify;
 
 #[cfg(test)]
 mod tests;
@@ -26,7 +26,7 @@ pub use environment::Environment;
 pub use redact::redact;
 
 use crate::error::Error;
-use crate::target::Target;
+use crate::target::{Protocol, Target};
 use options::{Options, Origin};
 use prony_wire::Secret;
 
@@ -104,6 +104,7 @@ pub fn resolve_over(
         session,
         connect_timeout,
         tcp,
+        protocol: Protocol::Postgres,
         warnings,
     })
 }

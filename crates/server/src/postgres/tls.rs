@@ -249,7 +249,7 @@ fn system_roots() -> Result<Vec<CertificateDer<'static>>, Error> {
 }
 
 /// Reads a file.
-pub(super) fn read(path: &Path, what: &'static str) -> Result<Vec<u8>, Error> {
+pub(crate) fn read(path: &Path, what: &'static str) -> Result<Vec<u8>, Error> {
     std::fs::read(path).map_err(|e| Error::File {
         what,
         path: path.to_owned(),
@@ -259,7 +259,7 @@ pub(super) fn read(path: &Path, what: &'static str) -> Result<Vec<u8>, Error> {
 }
 
 /// The certificates of a PEM file; at least one.
-pub(super) fn certificates(
+pub(crate) fn certificates(
     path: &Path,
     what: &'static str,
 ) -> Result<Vec<CertificateDer<'static>>, Error> {

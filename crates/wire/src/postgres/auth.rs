@@ -4,9 +4,9 @@
 //! SASLResponse, appended to a buffer. Must never: send a password where the caller excluded that
 //! way, nor take "you are in" from a server that has not finished its own proof.
 
-use super::error::ConnectError;
 use super::scram::{Binding, Scram};
 use super::session::{ChannelBinding, Login};
+use crate::ConnectError;
 use postgres_protocol::authentication::md5_hash;
 
 const SCRAM: &[u8] = b"SCRAM-SHA-256";

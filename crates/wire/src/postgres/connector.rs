@@ -3,16 +3,13 @@
 //! In: bytes from a socket. Out: bytes for it, and at the end a [`Session`] with its [`Channel`].
 //! Must never: do I/O or read a clock. The blocking control connection and the loop both use it.
 
-use super::error::ConnectError;
 use super::handshake::{Handshake, Step};
-use super::session::{CancelKey, Login, Session, TlsUse};
+use super::session::{CancelKey, Login, Session};
+use crate::ConnectError;
 use crate::channel::Channel;
-use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection};
+use crate::log_in::{TlsParts, TlsUse};
+use rustls::ClientConnection;
 use std::sync::Arc;
-
-/// What TLS needs: the configuration, and the name that the certificate must bear.
-pub type TlsParts = (Arc<ClientConfig>, ServerName<'static>);
 
 /// How far it is.
 #[derive(Debug)]

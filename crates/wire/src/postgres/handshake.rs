@@ -7,8 +7,9 @@
 //! Source: PostgreSQL documentation, "Message Flow: Start-up" and "Message Formats".
 
 use super::auth::{Auth, TlsFacts};
-use super::error::{ConnectError, ServerError};
-use super::session::{CancelKey, Login, Session, TlsUse};
+use super::session::{CancelKey, Login, Session};
+use crate::log_in::TlsUse;
+use crate::{ConnectError, ServerError};
 use std::sync::Arc;
 
 /// The longest message that a server may send before the first ReadyForQuery, in bytes. libpq

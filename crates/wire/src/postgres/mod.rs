@@ -5,15 +5,15 @@
 mod auth;
 pub mod codec;
 pub mod connector;
-pub mod error;
+mod error;
 pub mod handshake;
 pub mod reply;
 mod scram;
 pub mod session;
-pub mod violation;
 
+pub use crate::log_in::TlsUse;
+pub use crate::{ConnectError, ServerError};
 pub use auth::AuthMethods;
 pub use connector::{Connector, Progress};
-pub use error::{ConnectError, ServerError};
 pub use handshake::{Handshake, Step};
-pub use session::{CancelKey, ChannelBinding, Login, Parameters, Session, TlsUse};
+pub use session::{CancelKey, ChannelBinding, Login, Parameters, Session};

@@ -4,8 +4,8 @@
 //! and error on demand. Must never: copy a row, or allocate once its buffer has grown to what the
 //! workload's replies need.
 
-use super::violation::Violation;
 use crate::exchange::Block;
+use crate::violation::Violation;
 use std::ops::Range;
 
 /// Largest message that is believed; a longer one is a broken or hostile server.

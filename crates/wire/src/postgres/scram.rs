@@ -7,7 +7,7 @@
 //! Our own rather than postgres-protocol's, for one reason: salting a password costs milliseconds
 //! by design, and ten thousand connections with one password need it once, not ten thousand times.
 
-use super::error::ConnectError;
+use crate::ConnectError;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ring::rand::{SecureRandom, SystemRandom};

@@ -3,9 +3,9 @@
 //! In: nothing. Out: plain data. Must never: show a password or a cancel key.
 
 use super::auth::AuthMethods;
-use super::error::{ConnectError, ServerError};
 use super::scram::KeyCache;
 use crate::Secret;
+use crate::{ConnectError, ServerError};
 
 /// Who logs in, and how. One is shared by all connections to one endpoint.
 #[derive(Debug, Default)]
@@ -47,19 +47,6 @@ pub enum ChannelBinding {
     Prefer,
     /// Or no connection.
     Require,
-}
-
-/// What one attempt to connect does about TLS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TlsUse {
-    /// Without.
-    No,
-    /// Asks, and goes on without when the server has none.
-    IfOffered,
-    /// Asks, and fails when the server has none.
-    Must,
-    /// Begins with it, without asking (PostgreSQL 17 and later).
-    Direct,
 }
 
 /// What identifies a session to a CancelRequest.

@@ -1,0 +1,385 @@
+//! Users on the real loop against a real MariaDB: both engines, all modes, transactions, errors,
+//! connections that are lost.
+
+#[path = "../sim/support.rs"]
+#[allow(dead_code)]
+mod support;
+
+use prony_drive::{Driven, Incident, Job, run};
+use prony_measure::ErrorClass;
+use prony_plan::{DrivePlan, IoEngine, QueryMode};
+use prony_server::embedded::{MariaDb, MariaDbOptions, shared_mariadb};
+use prony_server::{Control, Environment, Target, resolve};
+use prony_session::{Db, DbError, Outcome, Program, User, UserId};
+use prony_wire::{Statement, Statements, Value};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use support::{Watch, engines, plan};
+
+const CLIENTS: u32 = 8;
+
+fn target(url: &str) -> Target {
+    let environment = Environment::new("tester", Path::new("/nonexistent"));
+    resolve(url, &environment).expect("a good URL")
+}
+
+fn drive(program: &dyn Program, plan: &DrivePlan, target: &Target) -> Driven {
+    let job = Job {
+        program,
+        target,
+        tcp_target: None,
+        plan,
+        seed: 1,
+        interrupt: &AtomicBool::new(false),
+        tap: None,
+    };
+    run(&job, &mut Watch::default()).expect("the run starts")
+}
+
+/// One statement of each kind, in numbered placeholders as all programs have them.
+struct Texts {
+    echo: Statement,
+    begin: Statement,
+    add: Statement,
+    read: Statement,
+    commit: Statement,
+    both: Statement,
+}
+
+/// A transaction that counts itself in a row of its client's own.
+struct Counting(Arc<Texts>);
+
+impl Counting {
+    fn new() -> Counting {
+        let mut set = Statements::new();
+        Counting(Arc::new(Texts {
+            echo: set.add("select $2, $1 + 0, $3, $1, '$1?' -- $9"),
+            begin: set.add("begin"),
+            add: set.add("update counts set n = n + $1, note = $3 where id = $2;"),
+            read: set.add("select id, n, note from counts where id = $1"),
+            commit: set.add("commit"),
+            both: set.add("select id, n from counts where id in ($1, $2) order by id"),
+        }))
+    }
+}
+
+impl Program for Counting {
+    fn kinds(&self) -> &[&'static str] {
+        &["count"]
+    }
+
+    fn user(&self, id: UserId, mut db: Db) -> User {
+        let texts = self.0.clone();
+        Box::pin(async move {
+            loop {
+                if let Err(ended) = db.start(0).await {
+                    return ended;
+                }
+                let result = count(&mut db, &texts, i64::from(id.client)).await;
+                if let Err(ended) = db.end(result).await {
+                    return ended;
+                }
+            }
+        })
+    }
+}
+
+async fn count(db: &mut Db, texts: &Texts, client: i64) -> Result<Outcome, DbError> {
+    let note = format!("client {client}: it's \\ \"so\" é");
+    let values = [Value::Int(-client - 1), Value::Text(&note), Value::Null];
+    {
+        let rows = db.exec(&texts.echo, &values).await?;
+        let row = rows.first().expect("a row");
+        let first = (row.text(0), row.int(1));
+        assert_eq!(first, (Some(note.as_str()), Some(-client - 1)));
+        assert_eq!((row.text(2), row.text(4)), (None, Some("$1?")));
+        assert_eq!(row.text(3), Some((-client - 1).to_string().as_str()));
+    }
+    db.exec(&texts.begin, &[]).await?;
+    assert!(db.is_in_block());
+    let changes = [Value::Int(1), Value::Int(client), Value::Text(&note)];
+    assert_eq!(db.exec(&texts.add, &changes).await?.affected(), 1);
+    let id = [Value::Int(client)];
+    let before = {
+        let rows = db.exec(&texts.read, &id).await?;
+        let row = rows.first().expect("its row");
+        let own = (row.int(0), row.text(2));
+        assert_eq!(own, (Some(client), Some(note.as_str())));
+        row.int(1).expect("a count")
+    };
+    // The next reads and the commit as one request.
+    let both = [Value::Int(client), Value::Int(-1)];
+    let batch: [(&Statement, &[Value]); 3] = [
+        (&texts.both, &both),
+        (&texts.read, &id),
+        (&texts.commit, &[]),
+    ];
+    {
+        let rows = db.batch(&batch).await?;
+        assert_eq!(rows.results(), 3);
+        let int = |(result, row): (usize, prony_wire::Row<'_>)| (result, row.int(1));
+        let ints: Vec<_> = rows.iter().map(int).collect();
+        assert_eq!(ints, [(0, Some(before)), (1, Some(before))]);
+    }
+    assert!(!db.is_in_block());
+    Ok(Outcome::Committed)
+}
+
+/// The counts of this database, one row a client.
+fn prepare(url: &str, name: &str) -> (Control, Target) {
+    let mut control = Control::connect(&target(url)).expect("connects");
+    for statement in ["drop database if exists", "create database"] {
+        control.execute(&format!("{statement} {name}")).unwrap();
+    }
+    control.execute(&format!("use {name}")).unwrap();
+    control
+        .execute("create table counts (id int primary key, n bigint not null, note varchar(100))")
+        .unwrap();
+    let rows: Vec<String> = (0..CLIENTS).map(|id| format!("({id}, 0, '')")).collect();
+    control
+        .execute(&format!("insert into counts values {}", rows.join(", ")))
+        .unwrap();
+    let url = url.replace("/test", &format!("/{name}"));
+    (control, target(&url))
+}
+
+fn counted(control: &mut Control) -> u64 {
+    let sum = control.query_value("select sum(n) from counts").unwrap();
+    sum.and_then(|sum| sum.parse().ok()).expect("a sum")
+}
+
+fn with(mode: QueryMode, io: IoEngine, seconds: f64) -> DrivePlan {
+    let mut plan = plan(CLIENTS, seconds);
+    plan.protocol = mode;
+    plan.io = io;
+    plan.threads = 2;
+    plan
+}
+
+/// Every mode on every engine.
+fn every_mode(url: &str) {
+    let modes = [QueryMode::Prepared, QueryMode::Simple, QueryMode::Extended];
+    for mode in modes {
+        for io in engines() {
+            let (mut control, target) = prepare(url, "drive_modes");
+            let driven = drive(&Counting::new(), &with(mode, io, 0.7), &target);
+            let all = driven.collected.measured.all();
+            let errors = driven.collected.measured.errors.entries();
+            assert_eq!(all.failed, 0, "{mode:?} {io:?}: {errors:?}");
+            assert!(
+                driven.events.is_empty(),
+                "{mode:?} {io:?}: {:?}",
+                driven.events
+            );
+            // Transactions that ended behind the window are done too.
+            let sum = counted(&mut control);
+            assert!(all.committed > 0, "{mode:?} {io:?}");
+            let beyond = sum.saturating_sub(all.committed);
+            assert!(
+                sum >= all.committed && beyond <= u64::from(CLIENTS),
+                "{mode:?} {io:?}"
+            );
+            assert_eq!(
+                all.parts.is_some(),
+                url.contains("127.0.0.1"),
+                "{mode:?} {io:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_mode_on_both_engines_and_transports() {
+    let server = shared_mariadb();
+    every_mode(&server.url());
+    every_mode(server.tcp_url_with_password().reveal());
+}
+
+/// `PRONY_TEST_MYSQL` holds URLs of accounts that may create databases, parted by blanks.
+#[test]
+fn every_mode_on_servers_named_from_outside() {
+    let urls = std::env::var("PRONY_TEST_MYSQL").unwrap_or_default();
+    if urls.is_empty() {
+        eprintln!("skipped: PRONY_TEST_MYSQL names no server");
+    }
+    for url in urls.split_whitespace() {
+        let mut control = Control::connect(&target(url)).unwrap();
+        control
+            .execute("create database if not exists test")
+            .unwrap();
+        // By the account and the port alone, over TLS where the server has it.
+        every_mode(&format!("{}/test", url.trim_end_matches('/')));
+        every_mode(&format!(
+            "{}/test?ssl-mode=DISABLED",
+            url.trim_end_matches('/')
+        ));
+    }
+}
+
+/// Kills every connection to a database but the one that asks.
+fn kill_all(control: &mut Control, database: &str) -> usize {
+    let sql =
+        "select id from information_schema.processlist where db = $1 and id <> connection_id()";
+    let rows = control.query_with(sql, &[database]).unwrap();
+    for row in &rows {
+        let id = row[0].as_deref().expect("a number");
+        // It may have gone by itself meanwhile.
+        let _ = control.execute(&format!("kill {id}"));
+    }
+    rows.len()
+}
+
+#[test]
+fn killed_connections_come_back_and_nothing_is_counted_twice() {
+    let server = shared_mariadb();
+    for io in engines() {
+        for mode in [QueryMode::Prepared, QueryMode::Simple] {
+            let (mut control, target) = prepare(&server.url(), "drive_killed");
+            let program = Counting::new();
+            let driven = std::thread::scope(|scope| {
+                let run = scope.spawn(|| drive(&program, &with(mode, io, 3.0), &target));
+                std::thread::sleep(Duration::from_millis(800));
+                let mut killed = 0;
+                while killed == 0 && !run.is_finished() {
+                    killed = kill_all(&mut control, "drive_killed");
+                }
+                assert!(killed > 0);
+                run.join().expect("the run ends")
+            });
+            let measured = &driven.collected.measured;
+            let all = measured.all();
+            assert!(all.failed > 0, "{mode:?} {io:?}");
+            for entry in measured.errors.entries() {
+                let lost = [ErrorClass::LostConnection, ErrorClass::AmbiguousCommit];
+                assert!(lost.contains(&entry.class), "{mode:?} {io:?}: {entry:?}");
+            }
+            let outages = driven
+                .events
+                .iter()
+                .filter(|event| event.what == Incident::Outage);
+            let outages: Vec<_> = outages.collect();
+            assert!(!outages.is_empty() && outages.iter().all(|event| event.until_ns.is_some()));
+            let users = |event: &&prony_drive::Happening| event.what == Incident::UserFailed;
+            assert_eq!(
+                driven.events.iter().filter(users).count(),
+                0,
+                "{:?}",
+                driven.events
+            );
+            let sum = counted(&mut control);
+            // A commit whose reply was lost may have been done.
+            let most = all.committed + all.failed + u64::from(CLIENTS);
+            assert!(
+                (all.committed..=most).contains(&sum),
+                "{mode:?} {io:?}: {sum}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_server_that_crashes_and_comes_back_is_an_outage() {
+    let server = MariaDb::start(MariaDbOptions::default()).unwrap_or_else(|e| panic!("{e}"));
+    let tcp = server.tcp_url_with_password();
+    let (control, target) = prepare(tcp.reveal(), "drive_crash");
+    drop(control);
+    let program = Counting::new();
+    let plan = with(QueryMode::Prepared, IoEngine::Auto, 12.0);
+    let driven = std::thread::scope(|scope| {
+        let run = scope.spawn(|| drive(&program, &plan, &target));
+        std::thread::sleep(Duration::from_secs(1));
+        server.kill();
+        std::thread::sleep(Duration::from_millis(300));
+        server.restart().unwrap_or_else(|e| panic!("{e}"));
+        run.join().expect("the run ends")
+    });
+    // Each worker tells of its own connections.
+    let outages = driven
+        .events
+        .iter()
+        .filter(|event| event.what == Incident::Outage);
+    let lost: u64 = outages.map(|event| event.count).sum();
+    assert_eq!(lost, u64::from(CLIENTS), "{:?}", driven.events);
+    let all = driven.collected.measured.all();
+    let mut control = Control::connect(&target).expect("it is back");
+    let sum = counted(&mut control);
+    assert!(all.failed > 0);
+    let most = all.committed + all.failed + u64::from(CLIENTS);
+    assert!((all.committed..=most).contains(&sum), "{sum} of {most}");
+}
+
+/// Two rows, in an order that depends on the client.
+struct Crossing(Arc<(Statement, Statement, Statement)>);
+
+impl Program for Crossing {
+    fn kinds(&self) -> &[&'static str] {
+        &["cross"]
+    }
+
+    fn user(&self, id: UserId, mut db: Db) -> User {
+        let texts = self.0.clone();
+        let (one, two) = (i64::from(id.client % 2), i64::from(1 - id.client % 2));
+        Box::pin(async move {
+            loop {
+                if let Err(ended) = db.start(0).await {
+                    return ended;
+                }
+                let result = cross(&mut db, &texts, [one, two]).await;
+                if let Err(ended) = db.end(result).await {
+                    return ended;
+                }
+            }
+        })
+    }
+}
+
+async fn cross(
+    db: &mut Db,
+    (begin, add, commit): &(Statement, Statement, Statement),
+    order: [i64; 2],
+) -> Result<Outcome, DbError> {
+    db.exec(begin, &[]).await?;
+    for id in order {
+        db.exec(add, &[Value::Int(id)]).await?;
+    }
+    db.exec(commit, &[]).await?;
+    Ok(Outcome::Committed)
+}
+
+#[test]
+fn deadlocks_are_samples_of_their_class() {
+    let (mut control, target) = prepare(&shared_mariadb().url(), "drive_deadlock");
+    let mut set = Statements::new();
+    let program = Crossing(Arc::new((
+        set.add("begin"),
+        set.add_marked("update counts set n = n + 1 where id = ?"),
+        set.add("commit"),
+    )));
+    let plan = with(QueryMode::Prepared, IoEngine::Auto, 2.0);
+    let driven = drive(&program, &plan, &target);
+    let measured = &driven.collected.measured;
+    let all = measured.all();
+    assert!(
+        all.committed > 0 && all.failed > 0,
+        "{} {}",
+        all.committed,
+        all.failed
+    );
+    for entry in measured.errors.entries() {
+        assert_eq!(
+            (entry.class, &entry.code),
+            (ErrorClass::Deadlock, b"40001"),
+            "{entry:?}"
+        );
+        assert!(entry.example.contains("Deadlock"), "{entry:?}");
+    }
+    // What failed was rolled back, by the server.
+    let sum = counted(&mut control);
+    let most = 2 * (all.committed + u64::from(CLIENTS));
+    assert!(
+        sum.is_multiple_of(2) && (2 * all.committed..=most).contains(&sum),
+        "{sum}"
+    );
+}

@@ -1,0 +1,127 @@
+//! Where the server is: a unix socket, or addresses that the name service gives.
+//!
+//! In: hosts of the URL, options. Out: endpoints in the order in which to try them. Must never:
+//! connect.
+
+use super::bad_value;
+use super::options::Options;
+use super::url::Host;
+use crate::error::Error;
+use crate::postgres::Environment;
+use crate::target::{Address, Endpoint};
+use prony_wire::Secret;
+use std::net::ToSocketAddrs;
+use std::path::PathBuf;
+
+/// MySQL's port unless said otherwise.
+const DEFAULT_PORT: u16 = 3306;
+
+/// Longest path of a unix socket in bytes: `sockaddr_un` has room for 108 with the final zero.
+const MAX_SOCKET_PATH_BYTES: usize = 107;
+
+/// How the server is reached, as `protocol` says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// By what the host means.
+    Host,
+    Tcp,
+    Socket,
+}
+
+/// The endpoints.
+///
+/// # Errors
+/// No host has an address, or the options do not go together.
+pub(super) fn resolve(
+    hosts: &[Host],
+    options: &Options,
+    env: &Environment,
+    password: Option<Secret>,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<Endpoint>, Error> {
+    let way = match options.non_empty("protocol").map(str::to_ascii_lowercase) {
+        None => Way::Host,
+        Some(name) => match name.as_str() {
+            "default" => Way::Host,
+            "tcp" => Way::Tcp,
+            "socket" => Way::Socket,
+            _ => return Err(bad_value(options, "protocol", "write tcp or socket")),
+        },
+    };
+    let port = options.number::<u16>("port")?.filter(|port| *port > 0);
+    let port = port.unwrap_or(DEFAULT_PORT);
+    let default = [(options.get("host").unwrap_or_default().to_owned(), None)];
+    let hosts = if hosts.is_empty() {
+        &default[..]
+    } else {
+        hosts
+    };
+    let mut endpoints = Vec::new();
+    let mut failures = Vec::new();
+    for (host, written) in hosts {
+        let local = host.is_empty() || host == "localhost";
+        // A socket that the URL names is meant, whatever stands beside it.
+        let socket_in_url = options.origin("socket") == Some(&super::Origin::Url);
+        let by_socket = match way {
+            Way::Tcp => false,
+            Way::Socket => true,
+            Way::Host => local && (written.is_none() || socket_in_url),
+        };
+        let port = written.unwrap_or(port);
+        let found = match by_socket {
+            true => socket(options, env).map(|path| vec![Address::Unix(path)]),
+            false => lookup(if local { "localhost" } else { host }, port),
+        };
+        match found {
+            Ok(found) => endpoints.extend(found.into_iter().map(|address| Endpoint {
+                address,
+                host: if local { "localhost" } else { host }.to_owned(),
+                port,
+                password: password.clone(),
+            })),
+            Err(problem) => failures.push(problem),
+        }
+    }
+    if endpoints.is_empty() {
+        return Err(Error::NoAddress {
+            problem: failures.join("; "),
+            hint: "check the host (URL, option files, MYSQL_HOST) and the name service".into(),
+        });
+    }
+    warnings.append(&mut failures);
+    Ok(endpoints)
+}
+
+/// The path of the server's socket: as given, else the first usual one that is there.
+fn socket(options: &Options, env: &Environment) -> Result<PathBuf, String> {
+    let usual = || {
+        let there = env.mysql_sockets.iter().find(|path| path.exists());
+        there.or(env.mysql_sockets.first()).cloned()
+    };
+    let path = options
+        .non_empty("socket")
+        .map(PathBuf::from)
+        .or_else(usual);
+    let path = path.unwrap_or_else(|| PathBuf::from("/tmp/mysql.sock"));
+    let length = path.as_os_str().len();
+    if length > MAX_SOCKET_PATH_BYTES {
+        return Err(format!(
+            "unix socket path \"{}\" is too long ({length} bytes, at most {MAX_SOCKET_PATH_BYTES})",
+            path.display()
+        ));
+    }
+    Ok(path)
+}
+
+/// All addresses of a host, in the name service's order.
+fn lookup(host: &str, port: u16) -> Result<Vec<Address>, String> {
+    let told = |why: &dyn std::fmt::Display| {
+        format!("could not translate host name \"{host}\" to address: {why}")
+    };
+    let found = (host, port).to_socket_addrs().map_err(|e| told(&e))?;
+    let found: Vec<Address> = found.map(Address::Tcp).collect();
+    match found.is_empty() {
+        true => Err(told(&"the name has no address")),
+        false => Ok(found),
+    }
+}

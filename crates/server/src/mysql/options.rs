@@ -1,0 +1,145 @@
+//! Options by name, and where each was set.
+//!
+//! In: names and values from URL, files, environment. Out: what holds. Must never: show a password.
+
+use super::bad_value;
+use crate::error::Error;
+use crate::postgres::Environment;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+/// The options that Prony takes, as MySQL's and MariaDB's clients name them; flags may stand without
+/// a value.
+const KNOWN: [(&str, bool); 23] = [
+    ("user", false),
+    ("password", false),
+    ("host", false),
+    ("port", false),
+    ("socket", false),
+    ("database", false),
+    ("protocol", false),
+    ("connect-timeout", false),
+    ("ssl", true),
+    ("ssl-mode", false),
+    ("ssl-ca", false),
+    ("ssl-capath", false),
+    ("ssl-cert", false),
+    ("ssl-key", false),
+    ("ssl-verify-server-cert", true),
+    ("tls-version", false),
+    ("enable-cleartext-plugin", true),
+    ("get-server-public-key", true),
+    ("server-public-key-path", false),
+    ("local-infile", true),
+    ("found-rows", true),
+    ("default-auth", false),
+    ("plugin-dir", false),
+];
+
+/// Where an option was set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    Default,
+    Environment(&'static str),
+    File(PathBuf),
+    Url,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Default => f.write_str("the defaults"),
+            Origin::Environment(name) => f.write_str(name),
+            Origin::File(path) => write!(f, "{}", path.display()),
+            Origin::Url => f.write_str("the URL"),
+        }
+    }
+}
+
+/// Whether an option's value is not to be shown.
+pub(super) fn is_secret(name: &str) -> bool {
+    name == "password"
+}
+
+/// The options that are set.
+#[derive(Default)]
+pub(super) struct Options(BTreeMap<&'static str, (String, Origin)>);
+
+impl Options {
+    /// Sets an option; a later value wins. False: nobody knows it.
+    ///
+    /// `value` is absent where the option stands alone. `loose-`, `skip-`, `disable-`, `enable-`
+    /// and underscores are understood as in option files.
+    pub(super) fn set(&mut self, name: &str, value: Option<&str>, origin: Origin) -> bool {
+        let name = name.replace('_', "-");
+        let name = name.strip_prefix("loose-").unwrap_or(&name);
+        let find = |name: &str| KNOWN.iter().find(|(known, _)| *known == name);
+        let negated = ["skip-", "disable-"]
+            .iter()
+            .find_map(|prefix| name.strip_prefix(prefix));
+        let enabled = || name.strip_prefix("enable-").and_then(find);
+        let (known, value) = match (find(name).or_else(enabled), negated.and_then(find)) {
+            (Some((known, true)), _) => (*known, value.unwrap_or("1")),
+            // A password without a value asks for one at the terminal; here there is none.
+            (Some((known, false)), _) => (*known, value.unwrap_or("")),
+            (None, Some((known, true))) => (*known, "0"),
+            _ => return false,
+        };
+        self.0.insert(known, (value.to_owned(), origin));
+        true
+    }
+
+    /// The environment's variables, for what is not set otherwise.
+    pub(super) fn add_environment(&mut self, env: &Environment) {
+        for (variable, option) in [
+            ("MYSQL_PWD", "password"),
+            ("MYSQL_HOST", "host"),
+            ("MYSQL_TCP_PORT", "port"),
+            ("MYSQL_UNIX_PORT", "socket"),
+        ] {
+            if let Some(value) = env.var(variable) {
+                self.set(option, Some(value), Origin::Environment(variable));
+            }
+        }
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(|(value, _)| value.as_str())
+    }
+
+    pub(super) fn non_empty(&self, name: &str) -> Option<&str> {
+        self.get(name).filter(|value| !value.is_empty())
+    }
+
+    pub(super) fn origin(&self, name: &str) -> Option<&Origin> {
+        self.0.get(name).map(|(_, origin)| origin)
+    }
+
+    /// Whether a flag is set; not being there is not set.
+    pub(super) fn flag(&self, name: &'static str) -> Result<bool, Error> {
+        match self.get(name).map(str::to_ascii_lowercase).as_deref() {
+            None | Some("" | "0" | "off" | "false" | "no") => Ok(false),
+            Some("1" | "on" | "true" | "yes") => Ok(true),
+            Some(_) => Err(bad_value(self, name, "write 1 or 0")),
+        }
+    }
+
+    /// A number.
+    pub(super) fn number<T: std::str::FromStr>(
+        &self,
+        name: &'static str,
+    ) -> Result<Option<T>, Error> {
+        let Some(value) = self.non_empty(name) else {
+            return Ok(None);
+        };
+        let number = value.trim().parse().ok();
+        let wrong = || bad_value(self, name, "write a whole number");
+        number.map(Some).ok_or_else(wrong)
+    }
+}
+
+/// The names of all options, for a hint.
+pub(super) fn names() -> String {
+    KNOWN.map(|(name, _)| name).join(", ")
+}

@@ -1,0 +1,244 @@
+//! What URL, option files and environment come to.
+
+use super::*;
+use crate::target::{Address, SslMode};
+use std::path::PathBuf;
+
+fn env() -> Environment {
+    Environment::new("tester", Path::new("/nonexistent"))
+}
+
+fn target(url: &str, env: &Environment) -> Target {
+    crate::resolve(url, env).unwrap_or_else(|error| panic!("{url}: {error}"))
+}
+
+fn problem(url: &str) -> String {
+    crate::resolve(url, &env()).unwrap_err().to_string()
+}
+
+fn options(target: &Target) -> &MysqlOptions {
+    match &target.protocol {
+        Protocol::Mysql(options) => options,
+        Protocol::Postgres => panic!("another protocol"),
+    }
+}
+
+fn first(target: &Target) -> String {
+    target.endpoints[0].to_string()
+}
+
+#[test]
+fn a_url_says_all() {
+    let url = "mysql://ann:s%40me@127.0.0.1:3307/shop?ssl-mode=required&connect_timeout=7\
+               &get-server-public-key&local-infile=on";
+    let target = target(url, &env());
+    assert_eq!(
+        (target.user.as_str(), target.database.as_str()),
+        ("ann", "shop")
+    );
+    assert_eq!(first(&target), "tcp:127.0.0.1:3307");
+    let password = target.endpoints[0].password.as_ref().unwrap();
+    assert_eq!(password.reveal(), "s@me");
+    assert_eq!(target.tls.mode, SslMode::Require);
+    assert_eq!(target.connect_timeout, Some(Duration::from_secs(7)));
+    let options = options(&target);
+    assert!(options.get_server_public_key && options.local_infile && !options.cleartext);
+    assert!(!format!("{target:?}").contains("s@me"));
+}
+
+#[test]
+fn localhost_means_the_socket() {
+    let socket = |url: &str| first(&target(url, &env()));
+    assert_eq!(socket("mysql://"), "unix:/tmp/mysql.sock");
+    assert_eq!(
+        socket("mariadb://root@localhost/test"),
+        "unix:/tmp/mysql.sock"
+    );
+    let named = "mysql://localhost/?socket=/run/x.sock";
+    assert_eq!(socket(named), "unix:/run/x.sock");
+    assert_eq!(
+        socket("mysql://localhost:3307/?socket=/run/x.sock"),
+        "unix:/run/x.sock"
+    );
+    assert!(socket("mysql://localhost:3307/").starts_with("tcp:"));
+    assert!(socket("mysql://localhost/?protocol=tcp").starts_with("tcp:"));
+    assert_eq!(socket("mysql://127.0.0.1/"), "tcp:127.0.0.1:3306");
+    assert_eq!(socket("mysql://[::1]:3308/"), "tcp:[::1]:3308");
+    let there = std::env::temp_dir().join(format!("prony-my-{}", std::process::id()));
+    std::fs::write(&there, "").unwrap();
+    let mut env = env();
+    env.mysql_sockets = vec![PathBuf::from("/nonexistent/a"), there.clone()];
+    let found = target("mysql://", &env).endpoints[0].address.clone();
+    std::fs::remove_file(&there).unwrap();
+    assert_eq!(found, Address::Unix(there));
+}
+
+/// Files of a test, in a folder of their own.
+struct Files(PathBuf);
+
+impl Files {
+    fn new(name: &str) -> Files {
+        let folder = std::env::temp_dir().join(format!("prony-my-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("d")).unwrap();
+        Files(folder)
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn url_files_and_environment_in_this_order() {
+    let files = Files::new("order");
+    let folder = files.0.display();
+    files.write("d/a.cnf", "[client]\nuser = included\nport=3311\n");
+    files.write("d/ignored.txt", "[client]\nuser=no\n");
+    let system = files.write(
+        "my.cnf",
+        &format!(
+            "# comment\n[mysqld]\nuser=mysql\nport=1\n[client]\nuser=system\nhost=127.0.0.1\n\
+             no-such-option\n!includedir {folder}/d\n[mysql]\nuser=other\n"
+        ),
+    );
+    files.write(
+        ".my.cnf",
+        "[client]\npassword='p#w'\nskip-ssl\n[prony]\ndatabase=mine\n",
+    );
+    let mut env = Environment::new("tester", &files.0)
+        .with("MYSQL_PWD", "env")
+        .with("MYSQL_HOST", "192.0.2.1")
+        .with("MYSQL_TCP_PORT", "3399");
+    env.option_files = vec![system];
+    let read = target("mysql://", &env);
+    assert_eq!(
+        (read.user.as_str(), read.database.as_str()),
+        ("included", "mine")
+    );
+    assert_eq!(first(&read), "tcp:127.0.0.1:3311");
+    assert_eq!(read.endpoints[0].password.as_ref().unwrap().reveal(), "p#w");
+    assert_eq!(read.tls.mode, SslMode::Disable);
+    let url = "mysql://ann:url@127.0.0.2:3312/shop?ssl-mode=PREFERRED";
+    let over = target(url, &env);
+    assert_eq!(
+        (over.user.as_str(), over.database.as_str()),
+        ("ann", "shop")
+    );
+    assert_eq!(first(&over), "tcp:127.0.0.2:3312");
+    assert_eq!(over.endpoints[0].password.as_ref().unwrap().reveal(), "url");
+    assert_eq!(over.tls.mode, SslMode::Prefer);
+}
+
+#[test]
+fn the_environment_alone() {
+    let env = env()
+        .with("MYSQL_PWD", "env")
+        .with("MYSQL_UNIX_PORT", "/run/e.sock");
+    let read = target("mysql://", &env);
+    assert_eq!(first(&read), "unix:/run/e.sock");
+    assert_eq!(read.user, "tester");
+    assert_eq!(read.endpoints[0].password.as_ref().unwrap().reveal(), "env");
+    let host = env
+        .with("MYSQL_HOST", "127.0.0.1")
+        .with("MYSQL_TCP_PORT", "3400");
+    assert_eq!(first(&target("mysql://", &host)), "tcp:127.0.0.1:3400");
+}
+
+#[test]
+fn a_file_that_anybody_can_write_is_ignored() {
+    use std::os::unix::fs::PermissionsExt;
+    let files = Files::new("open");
+    let path = files.write(".my.cnf", "[client]\nuser=eve\n");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
+    let read = target("mysql://", &Environment::new("tester", &files.0));
+    assert_eq!(read.user, "tester");
+    assert!(read.warnings[0].contains("can be written by anybody"));
+}
+
+#[test]
+fn files_that_include_each_other_end() {
+    let files = Files::new("circle");
+    let path = files.0.join(".my.cnf");
+    files.write(".my.cnf", &format!("!include {}\n", path.display()));
+    let env = Environment::new("tester", &files.0);
+    let error = crate::resolve("mysql://", &env).unwrap_err().to_string();
+    assert!(error.contains("too deep"), "{error}");
+}
+
+#[test]
+fn tls_modes_as_both_clients_say_them() {
+    let mode = |query: &str| {
+        target(&format!("mysql://127.0.0.1/?{query}"), &env())
+            .tls
+            .mode
+    };
+    assert_eq!(mode(""), SslMode::Prefer);
+    assert_eq!(mode("ssl-mode=Disabled"), SslMode::Disable);
+    assert_eq!(mode("ssl=1"), SslMode::Require);
+    assert_eq!(mode("skip-ssl"), SslMode::Disable);
+    assert!(problem("mysql://127.0.0.1/?ssl-mode=VERIFY_CA").contains("no authority is named"));
+    assert!(problem("mysql://127.0.0.1/?ssl-ca=/nonexistent/ca").contains("/nonexistent/ca"));
+    assert!(problem("mysql://127.0.0.1/?ssl-mode=maybe").contains("VERIFY_IDENTITY"));
+    assert!(problem("mysql://127.0.0.1/?ssl-cert=/x").contains("ssl-key"));
+    assert!(problem("mysql://127.0.0.1/?tls-version=TLSv1.1").contains("TLSv1.2"));
+}
+
+#[test]
+fn mistakes_are_named_and_passwords_are_not() {
+    assert!(problem("mysql://127.0.0.1/?ssl-mod=1").contains("\"ssl-mod\""));
+    assert!(problem("mysql://127.0.0.1/?connect-timeout=soon").contains("whole number"));
+    for url in [
+        "mysql://u:pa/ss@h/d",
+        "mysql://u:p@ss@h:1/d",
+        "mysql://u:pa:ss@h:x/d",
+    ] {
+        let error = crate::resolve(url, &env())
+            .err()
+            .map(|error| error.to_string());
+        assert!(!error.unwrap_or_default().contains("ss@"), "{url}");
+    }
+    let shown = |url: &str| crate::redact(url);
+    assert_eq!(
+        shown("mysql://ann:secret@h:1/d?ssl-mode=REQUIRED&password=secret"),
+        "mysql://ann:***@h:1/d?ssl-mode=REQUIRED&password=***"
+    );
+    assert_eq!(shown("mariadb://u:pa/ss@h/d"), "mariadb://***");
+    assert_eq!(
+        shown("mysql://root@localhost/test"),
+        "mysql://root@localhost/test"
+    );
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_breaks_the_reading_or_shows_a_password(
+        before in "[a-z0-9@:/?&=%#\\[\\]., -]{0,20}",
+        after in "[a-z0-9@:/?&=%#\\[\\]., -]{0,30}",
+    ) {
+        for url in [
+            format!("mysql://{before}:zanzibar@{after}"),
+            format!("mysql://{before}?password=zanzibar&{after}"),
+            format!("mysql://u:1{before}?zanzibar=1@h/{after}"),
+        ] {
+            let shown = crate::redact(&url);
+            let rest = strip_scheme(&url).unwrap_or_default();
+            let read = url::read(rest, &mut Options::default());
+            if read.is_err() {
+                proptest::prop_assert_eq!(&shown, "mysql://***");
+            }
+            let error = read.err().map(|error| error.to_string()).unwrap_or_default();
+            proptest::prop_assert!(!error.contains("zanzibar"), "{}", error);
+        }
+        let url = format!("mysql://ann:zanzibar@h/{}", after.replace(['@', '/', '?'], ""));
+        let shown = crate::redact(&url);
+        proptest::prop_assert!(!shown.contains("zanzibar"), "{}", shown);
+    }
+}

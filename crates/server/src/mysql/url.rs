@@ -1,0 +1,157 @@
+//! Connection URLs: `mysql://user:password@host:port,host:port/database?option=value`.
+//!
+//! In: text. Out: options and hosts. Must never: repeat the text in an error; it may hold a password,
+//! also where the user did not mean to put one.
+
+use super::options::{Options, Origin, is_secret, names};
+use crate::error::Error;
+use crate::postgres::uri::{Parts, decode, split};
+
+/// What stands for a secret.
+const MASK: &str = "***";
+
+/// A host as written, and its port if one is.
+pub(super) type Host = (String, Option<u16>);
+
+/// What follows `mysql://` or `mariadb://`; `None` when the text begins with neither.
+pub(crate) fn strip_scheme(text: &str) -> Option<&str> {
+    text.strip_prefix("mysql://")
+        .or_else(|| text.strip_prefix("mariadb://"))
+}
+
+/// Reads a URL without its scheme; its options win over those that are set. Gives the hosts it
+/// names.
+pub(super) fn read(rest: &str, options: &mut Options) -> Result<Vec<Host>, Error> {
+    let parts = split(rest)?;
+    if parts
+        .hosts
+        .iter()
+        .any(|(host, port)| host.contains('@') || port.contains('@'))
+    {
+        return Err(Error::conninfo(
+            "the host part of the URL contains a second \"@\"",
+            "write %40 for an \"@\" in the user name or password",
+        ));
+    }
+    let mut set = |name: &str, raw: Option<&str>| -> Result<(), Error> {
+        if let Some(raw) = raw.filter(|raw| !raw.is_empty()) {
+            let value = decode(raw, &format!("the {name}"))?;
+            options.set(name, Some(&value), Origin::Url);
+        }
+        Ok(())
+    };
+    set("user", parts.user)?;
+    set("password", parts.password)?;
+    set("database", Some(parts.dbname))?;
+    let mut hosts = Vec::new();
+    for (host, port) in &parts.hosts {
+        if host.is_empty() && port.is_empty() {
+            continue;
+        }
+        hosts.push((decode(host, "the host")?, self::port(port)?));
+    }
+    // An "@" there: an unescaped password may have been torn apart.
+    let spilled = parts.query.is_some_and(|query| query.contains('@'));
+    for (place, parameter) in parameters(&parts).enumerate() {
+        let place = format!("URL query parameter {}", place + 1);
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        let value = parameter.contains('=').then(|| decode(value, &place));
+        let value = value.transpose()?;
+        let name = decode(name, &place)?;
+        if !options.set(&name, value.as_deref(), Origin::Url) {
+            return Err(unknown(&name, place, spilled));
+        }
+    }
+    Ok(hosts)
+}
+
+fn parameters<'a>(parts: &Parts<'a>) -> impl Iterator<Item = &'a str> {
+    let query = parts.query.unwrap_or_default();
+    query.split('&').filter(|parameter| !parameter.is_empty())
+}
+
+/// The port's text is not shown: an unescaped slash in a password makes half of it a port.
+fn port(text: &str) -> Result<Option<u16>, Error> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let number = text.parse::<u16>().ok().filter(|port| *port > 0);
+    number.map(Some).ok_or_else(|| {
+        Error::conninfo(
+            "the port is not a number",
+            "a port is 1 to 65535; in a password write %2F for \"/\" and %3A for \":\"",
+        )
+    })
+}
+
+/// The error for a query key that is no option; named if it looks like one, and like no password.
+fn unknown(name: &str, place: String, spilled: bool) -> Error {
+    let plain = name
+        .bytes()
+        .all(|b| b.is_ascii_lowercase() || b == b'-' || b == b'_');
+    if plain && !spilled {
+        return Error::UnknownOption {
+            name: name.to_owned(),
+            origin: format!("the URL, {place}"),
+            hint: format!("Prony knows {}", names()),
+        };
+    }
+    Error::conninfo(
+        format!("invalid {place}"),
+        "write %26 for an \"&\" and %3D for an \"=\" in a password",
+    )
+}
+
+/// The URL with its password replaced; of one that cannot be read, or in which a password may have
+/// spilled into another part, only the scheme is shown.
+pub(crate) fn redact(url: &str) -> Option<String> {
+    let rest = strip_scheme(url)?;
+    let scheme = &url[..url.len() - rest.len()];
+    let shown = redact_rest(rest).unwrap_or_else(|| MASK.to_owned());
+    Some(format!("{scheme}{shown}"))
+}
+
+fn redact_rest(rest: &str) -> Option<String> {
+    read(rest, &mut Options::default()).ok()?;
+    let parts = split(rest).ok()?;
+    let no_user = parts.user.is_none() && parts.password.is_none();
+    let spilled = |text: &str| text.contains('@');
+    if spilled(parts.dbname) || (no_user && parts.query.is_some_and(spilled)) {
+        return None;
+    }
+    let mut shown = parts.user.unwrap_or_default().to_owned();
+    if parts.password.is_some() {
+        shown.push(':');
+        shown.push_str(MASK);
+    }
+    if !shown.is_empty() {
+        shown.push('@');
+    }
+    let hosts = parts.hosts.iter().map(|(host, port)| {
+        let host = match host.contains(':') {
+            true => format!("[{host}]"),
+            false => (*host).to_owned(),
+        };
+        match port.is_empty() {
+            true => host,
+            false => format!("{host}:{port}"),
+        }
+    });
+    shown.push_str(&hosts.collect::<Vec<_>>().join(","));
+    if !parts.dbname.is_empty() {
+        shown.push('/');
+        shown.push_str(parts.dbname);
+    }
+    let mut between = '?';
+    for parameter in parameters(&parts) {
+        shown.push(between);
+        between = '&';
+        match parameter.split_once('=') {
+            Some((name, _)) if is_secret(&decode(name, "a name").ok()?) => {
+                shown.push_str(&format!("{name}={MASK}"));
+            }
+            _ => shown.push_str(parameter),
+        }
+    }
+    Some(shown)
+}

@@ -1,0 +1,128 @@
+//! Logging in by each plugin that MariaDB has, with TLS and without.
+
+use crate::support::{accounts, connect};
+use prony_server::control::Control;
+
+fn who(control: &mut Control) -> String {
+    let name = control.query_value("SELECT CURRENT_USER()").unwrap();
+    name.unwrap()
+        .split('@')
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}
+
+#[test]
+fn every_plugin_over_every_transport() {
+    let accounts = accounts();
+    for account in ["native", "edward"] {
+        for (mode, tls) in [("DISABLED", false), ("PREFERRED", true), ("REQUIRED", true)] {
+            let url = accounts.url(account, &format!("ssl-mode={mode}"));
+            let mut control = connect(&url).unwrap_or_else(|e| panic!("{account} {mode}: {e}"));
+            assert_eq!(who(&mut control), account);
+            assert_eq!(control.tls().is_some(), tls, "{account} {mode}");
+            let cipher = control
+                .query("SHOW SESSION STATUS LIKE 'Ssl_version'")
+                .unwrap();
+            assert_eq!(cipher[0][1].as_deref().unwrap_or_default().is_empty(), !tls);
+        }
+        let socket = accounts.server.url_for(&format!("{account}:sesame"), "");
+        assert_eq!(who(&mut connect(&socket).unwrap()), account);
+        let over_tls = format!("{socket}&ssl-mode=REQUIRED");
+        assert!(connect(&over_tls).unwrap().tls().is_some());
+    }
+    let port = accounts.server.port();
+    let url = format!("mysql://empty@127.0.0.1:{port}/");
+    assert_eq!(who(&mut connect(&url).unwrap()), "empty");
+}
+
+#[test]
+fn refusals_are_told_as_the_server_tells_them() {
+    let accounts = accounts();
+    let refused = |url: &str| match connect(url) {
+        Ok(_) => panic!("{url} let in"),
+        Err(error) => error,
+    };
+    for account in ["native", "edward"] {
+        let url = accounts.url(account, "").replace("sesame", "wrong");
+        let error = refused(&url);
+        assert_eq!(
+            error.server().map(|error| error.number),
+            Some(1045),
+            "{error}"
+        );
+        assert_eq!(error.sqlstate(), Some("28000"));
+        let text = error.to_string();
+        assert!(text.contains("ERROR 1045 (28000): Access denied"), "{text}");
+        assert!(
+            text.contains("MYSQL_PWD") && !text.contains("wrong"),
+            "{text}"
+        );
+        // A refusal is final: it is not tried again without TLS.
+        assert_eq!(text.matches("failed:").count(), 1, "{text}");
+    }
+    let number = |url: &str| refused(url).server().map(|error| error.number);
+    assert_eq!(number(&accounts.url("locked", "")), Some(4151));
+    assert_eq!(
+        number(&accounts.url("safe", "ssl-mode=DISABLED")),
+        Some(1045)
+    );
+    assert!(connect(&accounts.url("safe", "ssl-mode=REQUIRED")).is_ok());
+    let nowhere = accounts.url("native", "database=nowhere");
+    assert!(matches!(number(&nowhere), Some(1044 | 1049)));
+    // MariaDB lets an expired account in where the client cannot say that it knows, and refuses
+    // its statements; with disconnect_on_expired_password it refuses the log-in.
+    match connect(&accounts.url("expired", "")) {
+        Err(error) => assert_eq!(error.server().map(|error| error.number), Some(1862)),
+        Ok(mut control) => {
+            let error = control.execute("SELECT 1").unwrap_err();
+            assert_eq!(
+                error.server().map(|error| error.number),
+                Some(1820),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn certificates_are_checked_as_the_mode_says() {
+    let accounts = accounts();
+    let ca = accounts.authority.display();
+    let with = |mode: &str| accounts.url("native", &format!("ssl-mode={mode}&ssl-ca={ca}"));
+    assert!(connect(&with("VERIFY_CA")).unwrap().tls().is_some());
+    let error = connect(&with("VERIFY_IDENTITY"))
+        .err()
+        .expect("another name");
+    assert!(error.to_string().contains("SSL error"), "{error}");
+    let other = rcgen::generate_simple_self_signed(vec!["db.test".to_owned()]).unwrap();
+    let path = std::env::temp_dir().join(format!("prony-my-other-{}.pem", std::process::id()));
+    std::fs::write(&path, other.cert.pem()).unwrap();
+    let url = accounts.url("native", &format!("ssl-ca={}", path.display()));
+    let error = connect(&url).err();
+    std::fs::remove_file(&path).unwrap();
+    assert!(
+        error
+            .expect("another authority")
+            .to_string()
+            .contains("SSL error")
+    );
+}
+
+#[test]
+fn a_server_without_tls_is_refused_where_tls_is_demanded() {
+    let server = prony_server::embedded::shared_mariadb();
+    let url = server.tcp_url_with_password().reveal().to_owned();
+    let error = connect(&format!("{url}?ssl-mode=REQUIRED")).err().unwrap();
+    let text = error.to_string();
+    assert!(
+        text.contains("does not support SSL") && text.contains("ssl-cert"),
+        "{text}"
+    );
+    assert!(
+        connect(&format!("{url}?ssl-mode=PREFERRED"))
+            .unwrap()
+            .tls()
+            .is_none()
+    );
+}

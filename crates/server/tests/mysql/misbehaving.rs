@@ -1,0 +1,238 @@
+//! Servers that misbehave: each a thread on the loopback address that plays a script.
+
+use crate::support::connect;
+use prony_server::control::Error;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread::JoinHandle;
+
+/// A greeting of MySQL 8 without TLS; the last two bytes of its flags say what it can do.
+const GREETING: &[u8] = b"\x4a\0\0\0\x0a8.0.99\0\x07\0\0\0\x01\x02\x03\x04\x05\x06\x07\x08\0\xff\xf7\xff\x02\0\xff\xdf\x15\
+    \0\0\0\0\0\0\0\0\0\0\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14\0caching_sha2_password\0";
+const OK: &[u8] = b"\0\0\0\x02\0\0\0";
+
+/// Plays `script` to one client; gives what the client sent.
+fn serve(script: impl FnOnce(&mut TcpStream) + Send + 'static) -> (u16, JoinHandle<Vec<u8>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let thread = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        script(&mut stream);
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest);
+        rest
+    });
+    (port, thread)
+}
+
+fn greeting() -> Vec<u8> {
+    let mut bytes = GREETING.to_vec();
+    bytes[0] = (bytes.len() - 4) as u8;
+    bytes
+}
+
+fn put(stream: &mut TcpStream, number: u8, payload: &[u8]) {
+    let mut packet = (payload.len() as u32).to_le_bytes()[..3].to_vec();
+    packet.push(number);
+    packet.extend_from_slice(payload);
+    stream.write_all(&packet).unwrap();
+}
+
+/// Reads one packet.
+fn take(stream: &mut TcpStream) -> Vec<u8> {
+    let mut header = [0; 4];
+    stream.read_exact(&mut header).unwrap();
+    let mut body = vec![0; usize::from(header[0]) | usize::from(header[1]) << 8];
+    stream.read_exact(&mut body).unwrap();
+    body
+}
+
+/// Lets the client in.
+fn admit(stream: &mut TcpStream) {
+    stream.write_all(&greeting()).unwrap();
+    take(stream);
+    put(stream, 2, OK);
+}
+
+fn url(port: u16, options: &str) -> String {
+    format!("mysql://ann:secret@127.0.0.1:{port}/?ssl-mode=DISABLED&{options}")
+}
+
+fn refused(port: u16, options: &str) -> String {
+    connect(&url(port, options))
+        .err()
+        .expect("a refusal")
+        .to_string()
+}
+
+fn has_secret(bytes: &[u8]) -> bool {
+    bytes.windows(6).any(|window| window == b"secret")
+}
+
+#[test]
+fn others_that_listen_there_are_told_apart() {
+    for words in [
+        &b"SSH-2.0-OpenSSH_9.2\r\n"[..],
+        b"HTTP/1.1 400 Bad Request\r\n\r\n",
+        b"\x01\0\0\0\x09",
+    ] {
+        let (port, thread) = serve(|stream| stream.write_all(words).unwrap());
+        let text = refused(port, "");
+        assert!(text.contains("does not speak the MySQL protocol"), "{text}");
+        assert!(text.contains("Check host and port"), "{text}");
+        assert!(thread.join().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn a_server_that_says_nothing_is_not_waited_for_for_ever() {
+    let (port, thread) = serve(|stream| {
+        // Until the client has gone.
+        let _ = stream.read(&mut [0; 16]);
+    });
+    let text = refused(port, "connect-timeout=1");
+    assert!(
+        text.contains("timeout expired") && text.contains("connect_timeout"),
+        "{text}"
+    );
+    thread.join().unwrap();
+}
+
+#[test]
+fn a_password_is_not_given_to_who_asks_for_it_in_the_clear() {
+    for (plugin, words) in [
+        ("mysql_clear_password", "is not enabled"),
+        ("sha256_password", "requires a secure connection"),
+        (
+            "auth_gssapi_client",
+            "\"auth_gssapi_client\" is not supported",
+        ),
+    ] {
+        let (port, thread) = serve(move |stream| {
+            stream.write_all(&greeting()).unwrap();
+            take(stream);
+            let nonce = b"12345678901234567890\0";
+            put(
+                stream,
+                2,
+                &[b"\xfe", plugin.as_bytes(), b"\0", nonce].concat(),
+            );
+        });
+        let text = refused(port, "");
+        assert!(text.contains(words), "{text}");
+        assert!(!has_secret(&thread.join().unwrap()), "{plugin}");
+    }
+    // Even if it is allowed: not without TLS.
+    let (port, thread) = serve(|stream| {
+        stream.write_all(&greeting()).unwrap();
+        take(stream);
+        put(stream, 2, b"\xfemysql_clear_password\0");
+    });
+    let text = refused(port, "enable-cleartext-plugin=1");
+    assert!(text.contains("requires a secure connection"), "{text}");
+    assert!(!has_secret(&thread.join().unwrap()));
+    // The old plugin of 4.0 is asked for without a name.
+    let (port, _) = serve(|stream| {
+        stream.write_all(&greeting()).unwrap();
+        take(stream);
+        put(stream, 2, b"\xfe");
+    });
+    assert!(refused(port, "").contains("mysql_old_password"));
+}
+
+#[test]
+fn a_server_that_goes_in_mid_query_is_lost() {
+    let (port, _) = serve(|stream| {
+        admit(stream);
+        take(stream);
+        put(stream, 1, b"\x02");
+    });
+    let mut control = connect(&url(port, "")).unwrap();
+    let error = control.query("SELECT 1, 2").unwrap_err();
+    assert!(matches!(error, Error::Closed), "{error}");
+    assert!(error.is_lost() && matches!(control.query("SELECT 1"), Err(Error::Dead)));
+}
+
+#[test]
+fn what_a_server_says_before_it_goes_is_told() {
+    let said = b"\xff\x1d\x04#08S01Server shutdown in progress";
+    for before in [true, false] {
+        let (port, _) = serve(move |stream| {
+            admit(stream);
+            if !before {
+                take(stream);
+            }
+            put(stream, 1, said);
+        });
+        let mut control = connect(&url(port, "")).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let error = control.query("SELECT 1").unwrap_err();
+        assert_eq!(
+            error.server().map(|error| error.number),
+            Some(1053),
+            "{error}"
+        );
+        assert!(error.is_lost());
+    }
+}
+
+#[test]
+fn nonsense_behind_the_log_in_ends_the_connection() {
+    for (number, payload) in [
+        (1, &b""[..]),
+        (1, b"\x02\x01"),
+        (7, OK),
+        (1, b"\xfb/etc/passwd"),
+    ] {
+        let (port, thread) = serve(move |stream| {
+            admit(stream);
+            take(stream);
+            put(stream, number, payload);
+        });
+        let mut control = connect(&url(port, "local-infile=1")).unwrap();
+        let error = control.query("SELECT 1").unwrap_err();
+        assert!(
+            matches!(error, Error::Violation(_)) && error.is_lost(),
+            "{error}"
+        );
+        drop(control);
+        assert!(thread.join().unwrap().is_empty(), "{payload:?}");
+    }
+}
+
+#[test]
+fn tls_that_fails_is_an_error_or_done_without_as_the_mode_says() {
+    // Flags with TLS.
+    let with_tls = || {
+        let mut bytes = greeting();
+        let at = bytes.windows(2).position(|two| two == b"\xff\xf7").unwrap();
+        bytes[at + 1] = 0xff;
+        bytes
+    };
+    let (port, _) = serve(move |stream| {
+        stream.write_all(&with_tls()).unwrap();
+        assert_eq!(take(stream).len(), 32);
+        stream.write_all(b"this is no TLS at all, is it").unwrap();
+    });
+    let error = connect(&format!(
+        "mysql://ann:secret@127.0.0.1:{port}/?ssl-mode=REQUIRED"
+    ));
+    let text = error.err().expect("a refusal").to_string();
+    assert!(text.contains("SSL error"), "{text}");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let thread = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.write_all(&with_tls()).unwrap();
+        take(&mut stream);
+        stream.write_all(b"this is no TLS at all, is it").unwrap();
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.write_all(&with_tls()).unwrap();
+        assert!(take(&mut stream).len() > 32);
+        put(&mut stream, 2, OK);
+    });
+    let url = format!("mysql://ann:secret@127.0.0.1:{port}/?ssl-mode=PREFERRED");
+    assert!(connect(&url).unwrap().tls().is_none());
+    thread.join().unwrap();
+}

@@ -1,0 +1,100 @@
+//! A MariaDB with an account for each way to log in, and TLS by a private authority.
+
+use prony_server::control::{Control, Error};
+use prony_server::embedded::{MariaDb, MariaDbOptions, shared_mariadb};
+use prony_server::{Environment, Target, resolve};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, Weak};
+
+pub fn target(url: &str) -> Target {
+    let environment = Environment::new("tester", Path::new("/nonexistent"));
+    resolve(url, &environment).expect("a good URL")
+}
+
+pub fn connect(url: &str) -> Result<Control, Error> {
+    Control::connect(&target(url))
+}
+
+/// A connection to the shared server, in a database of its own.
+pub fn database(name: &str) -> Control {
+    let server = shared_mariadb();
+    let mut control = connect(&server.url()).unwrap();
+    control
+        .execute(&format!("CREATE DATABASE IF NOT EXISTS {name}"))
+        .unwrap();
+    control.execute(&format!("USE {name}")).unwrap();
+    control
+}
+
+/// A server with TLS and accounts; the password of each is `sesame`.
+pub struct Accounts {
+    pub server: MariaDb,
+    /// File of the authority that signed its certificate.
+    pub authority: PathBuf,
+}
+
+const STATEMENTS: [&str; 6] = [
+    "CREATE USER IF NOT EXISTS native@'%' IDENTIFIED VIA mysql_native_password USING PASSWORD('sesame');",
+    "CREATE USER IF NOT EXISTS edward@'%' IDENTIFIED VIA ed25519 USING PASSWORD('sesame');",
+    "CREATE USER IF NOT EXISTS empty@'%';",
+    "CREATE USER IF NOT EXISTS safe@'%' IDENTIFIED BY 'sesame' REQUIRE SSL;",
+    "CREATE USER IF NOT EXISTS expired@'%' IDENTIFIED BY 'sesame' PASSWORD EXPIRE;",
+    "CREATE USER IF NOT EXISTS locked@'%' IDENTIFIED BY 'sesame' ACCOUNT LOCK;",
+];
+
+/// One for all tests that run at a time.
+pub fn accounts() -> Arc<Accounts> {
+    static HELD: Mutex<Weak<Accounts>> = Mutex::new(Weak::new());
+    let mut held = HELD.lock().unwrap_or_else(|poison| poison.into_inner());
+    if let Some(accounts) = held.upgrade() {
+        return accounts;
+    }
+    let accounts = Arc::new(start());
+    *held = Arc::downgrade(&accounts);
+    accounts
+}
+
+fn start() -> Accounts {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params
+        .distinguished_name
+        .push(DnType::CommonName, "Prony test authority");
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let leaf = CertificateParams::new(vec!["db.test".to_owned()])
+        .unwrap()
+        .signed_by(&key, &authority)
+        .unwrap();
+    let file = std::env::temp_dir().join(format!("prony-my-ca-{}.pem", std::process::id()));
+    std::fs::write(&file, authority.pem()).unwrap();
+    let server = MariaDb::start(MariaDbOptions {
+        arguments: vec!["--plugin-load-add=auth_ed25519".to_owned()],
+        files: vec![
+            ("ssl-cert".to_owned(), leaf.pem().into_bytes()),
+            ("ssl-key".to_owned(), key.serialize_pem().into_bytes()),
+            ("ssl-ca".to_owned(), authority.pem().into_bytes()),
+        ],
+        statements: STATEMENTS.map(str::to_owned).into(),
+        ..MariaDbOptions::default()
+    });
+    Accounts {
+        server: server.unwrap_or_else(|problem| panic!("{problem}")),
+        authority: file,
+    }
+}
+
+impl Drop for Accounts {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.authority);
+    }
+}
+
+impl Accounts {
+    /// URL over TCP with this account and these options.
+    pub fn url(&self, account: &str, options: &str) -> String {
+        let port = self.server.port();
+        format!("mysql://{account}:sesame@127.0.0.1:{port}/?{options}")
+    }
+}

@@ -1,0 +1,87 @@
+//! The server's greeting.
+//!
+//! In: the first packet of a connection. Out: what the server can do. Must never: panic on hostile
+//! bytes.
+//! Source: MySQL documentation, "Protocol::HandshakeV10".
+
+use super::flags;
+use super::packet::Reader;
+
+/// What a server says first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Greeting {
+    /// As the server writes it, without the prefix that MariaDB puts in front for old replicas.
+    pub(super) version: String,
+    pub(super) connection_id: u32,
+    pub(super) capabilities: u32,
+    /// Random bytes that the answer must contain, and perhaps a zero behind them.
+    pub(super) nonce: Vec<u8>,
+    pub(super) plugin: String,
+}
+
+/// Reads a greeting.
+///
+/// # Errors
+/// In words, what is wrong with it.
+pub(super) fn parse(payload: &[u8]) -> Result<Greeting, String> {
+    let mut reader = Reader(payload);
+    match reader.byte() {
+        Some(10) => {}
+        Some(9) => return Err("it speaks version 9, from before MySQL 4.1".to_owned()),
+        _ => return Err("it greets in another way".to_owned()),
+    }
+    let greeting = read(reader).ok_or("its greeting is cut off")?;
+    if greeting.capabilities & flags::PROTOCOL_41 == 0 {
+        return Err("it is older than MySQL 4.1".to_owned());
+    }
+    Ok(greeting)
+}
+
+fn read(mut reader: Reader<'_>) -> Option<Greeting> {
+    let version = String::from_utf8_lossy(reader.text()).into_owned();
+    let version = version
+        .strip_prefix("5.5.5-")
+        .unwrap_or(&version)
+        .to_owned();
+    let connection_id = reader.u32()?;
+    let mut nonce = reader.take(8)?.to_vec();
+    reader.byte()?;
+    let mut capabilities = u32::from(reader.u16()?);
+    let (mut nonce_bytes, mut plugin) = (0, String::new());
+    if !reader.0.is_empty() {
+        // Character set and status.
+        reader.take(3)?;
+        capabilities |= u32::from(reader.u16()?) << 16;
+        nonce_bytes = usize::from(reader.byte()?);
+        // MariaDB's further capabilities are among these; none is asked for.
+        reader.take(10)?;
+    }
+    if capabilities & flags::SECURE_CONNECTION != 0 {
+        let more = nonce_bytes.saturating_sub(8).max(13);
+        let rest = reader.take(more.min(reader.0.len()))?;
+        nonce.extend_from_slice(rest);
+    }
+    if capabilities & flags::PLUGIN_AUTH != 0 {
+        plugin = String::from_utf8_lossy(reader.text()).into_owned();
+    }
+    Some(Greeting {
+        version,
+        connection_id,
+        capabilities,
+        nonce,
+        plugin,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_servers_are_told_apart() {
+        assert!(parse(b"SSH-2.0-OpenSSH").is_err());
+        assert!(parse(b"").is_err());
+        assert!(parse(b"\x095.0\0").unwrap_err().contains("version 9"));
+        assert!(parse(b"\x0a8.0.31\0").unwrap_err().contains("cut off"));
+    }
+}

@@ -1,0 +1,201 @@
+//! Packets, and the numbers and texts inside them.
+//!
+//! In: payloads to frame, bytes to read. Out: packets of at most 16 MiB, values. Must never: panic
+//! on hostile bytes, or believe a length before its bytes are there.
+//! Source: MySQL documentation, "MySQL Packets" and "Basic Data Types".
+
+/// The longest payload of one packet, in bytes; a longer one goes on in the next packet.
+pub(crate) const MAX_PAYLOAD: usize = 0xff_ffff;
+
+/// Length and sequence number of a packet.
+pub(crate) const HEADER: usize = 4;
+
+/// Length of the payload and sequence number of the packet at `at`, if its header is there.
+pub(crate) fn header(bytes: &[u8], at: usize) -> Option<(usize, u8)> {
+    let &[a, b, c, sequence] = bytes.get(at..)?.first_chunk::<HEADER>()?;
+    Some((u32::from_le_bytes([a, b, c, 0]) as usize, sequence))
+}
+
+/// Appends what `body` writes as one payload, in as many packets as it takes, numbered from
+/// `sequence`. Gives the number of the next packet.
+pub(crate) fn frame(out: &mut Vec<u8>, sequence: u8, body: impl FnOnce(&mut Vec<u8>)) -> u8 {
+    let at = out.len();
+    out.extend_from_slice(&[0; HEADER]);
+    body(out);
+    let length = out.len() - at - HEADER;
+    if length < MAX_PAYLOAD {
+        put_header(&mut out[at..], length, sequence);
+        return sequence.wrapping_add(1);
+    }
+    let payload = out.split_off(at + HEADER);
+    out.truncate(at);
+    let mut sequence = sequence;
+    // A payload that fills its last packet is ended by an empty one.
+    let end: &[u8] = &[];
+    let ended = payload.len().is_multiple_of(MAX_PAYLOAD).then_some(end);
+    for chunk in payload.chunks(MAX_PAYLOAD).chain(ended) {
+        let at = out.len();
+        out.extend_from_slice(&[0; HEADER]);
+        put_header(&mut out[at..], chunk.len(), sequence);
+        out.extend_from_slice(chunk);
+        sequence = sequence.wrapping_add(1);
+    }
+    sequence
+}
+
+fn put_header(at: &mut [u8], length: usize, sequence: u8) {
+    at[..3].copy_from_slice(&(length as u32).to_le_bytes()[..3]);
+    at[3] = sequence;
+}
+
+/// Appends a number in the form that takes 1, 3, 4 or 9 bytes.
+pub(crate) fn put_number(out: &mut Vec<u8>, number: u64) {
+    match number {
+        0..=250 => out.push(number as u8),
+        251..=0xffff => {
+            out.push(0xfc);
+            out.extend_from_slice(&(number as u16).to_le_bytes());
+        }
+        0x1_0000..=0xff_ffff => {
+            out.push(0xfd);
+            out.extend_from_slice(&(number as u32).to_le_bytes()[..3]);
+        }
+        _ => {
+            out.push(0xfe);
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+}
+
+/// Appends bytes behind their length.
+pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_number(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+/// Reads a payload from its front. Every method gives `None` where the bytes do not suffice.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Reader<'a> {
+    /// The next `count` bytes.
+    pub(crate) fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (taken, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*taken)
+    }
+
+    /// One byte.
+    pub(crate) fn byte(&mut self) -> Option<u8> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    /// Two bytes, the low one first, as all numbers here.
+    pub(crate) fn u16(&mut self) -> Option<u16> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    /// Four bytes.
+    pub(crate) fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    /// Eight bytes.
+    pub(crate) fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    /// A number of 1, 3, 4 or 9 bytes.
+    pub(crate) fn number(&mut self) -> Option<u64> {
+        match self.byte()? {
+            small @ 0..=250 => Some(u64::from(small)),
+            0xfc => self.u16().map(u64::from),
+            0xfd => {
+                let [a, b, c] = self.array()?;
+                Some(u64::from(u32::from_le_bytes([a, b, c, 0])))
+            }
+            0xfe => self.u64(),
+            _ => None,
+        }
+    }
+
+    /// Bytes behind their length.
+    pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
+        let length = usize::try_from(self.number()?).ok()?;
+        self.take(length)
+    }
+
+    /// Bytes up to a zero, which is passed over; all that is left where there is none.
+    pub(crate) fn text(&mut self) -> &'a [u8] {
+        let end = self.0.iter().position(|byte| *byte == 0);
+        let text = &self.0[..end.unwrap_or(self.0.len())];
+        self.0 = end.map_or(&[], |end| &self.0[end + 1..]);
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_as_they_are_written() {
+        for (number, bytes) in [
+            (0, 1),
+            (250, 1),
+            (251, 3),
+            (65_535, 3),
+            (65_536, 4),
+            (16_777_215, 4),
+            (16_777_216, 9),
+            (u64::MAX, 9),
+        ] {
+            let mut out = Vec::new();
+            put_number(&mut out, number);
+            assert_eq!(out.len(), bytes, "{number}");
+            assert_eq!(Reader(&out).number(), Some(number));
+            assert_eq!(Reader(&out[..out.len() - 1]).number(), None);
+        }
+        assert_eq!(Reader(&[0xfb]).number(), None);
+        assert_eq!(Reader(&[0xff; 9]).number(), None);
+    }
+
+    #[test]
+    fn long_payloads_are_split_and_ended() {
+        let packets = |length: usize| {
+            let mut out = vec![7; 3];
+            let next = frame(&mut out, 254, |out| out.resize(out.len() + length, 1));
+            let (mut at, mut found) = (3, Vec::new());
+            while let Some((length, sequence)) = header(&out, at) {
+                found.push((length, sequence));
+                at += HEADER + length;
+            }
+            assert_eq!(at, out.len());
+            (found, next)
+        };
+        assert_eq!(packets(0), (vec![(0, 254)], 255));
+        assert_eq!(packets(5), (vec![(5, 254)], 255));
+        assert_eq!(
+            packets(MAX_PAYLOAD),
+            (vec![(MAX_PAYLOAD, 254), (0, 255)], 0)
+        );
+        assert_eq!(
+            packets(2 * MAX_PAYLOAD + 1),
+            (vec![(MAX_PAYLOAD, 254), (MAX_PAYLOAD, 255), (1, 0)], 1)
+        );
+    }
+
+    #[test]
+    fn texts_end_at_a_zero_or_with_the_payload() {
+        let mut reader = Reader(b"ab\0c");
+        assert_eq!((reader.text(), reader.text()), (&b"ab"[..], &b"c"[..]));
+        assert_eq!(reader.text(), b"");
+        assert_eq!(Reader(b"\x05ab").bytes(), None);
+    }
+}

@@ -1,0 +1,56 @@
+//! One row of a result, whatever the protocol.
+//!
+//! In: a row of a protocol's folder. Out: its values. Must never: let a caller see which protocol it
+//! is.
+
+use crate::{mysql, postgres};
+
+/// One row of a result.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a>(Inner<'a>);
+
+#[derive(Clone, Copy, Debug)]
+enum Inner<'a> {
+    Postgres(postgres::reply::Row<'a>),
+    Mysql(mysql::row::Row<'a>),
+}
+
+impl<'a> From<postgres::reply::Row<'a>> for Row<'a> {
+    fn from(row: postgres::reply::Row<'a>) -> Self {
+        Row(Inner::Postgres(row))
+    }
+}
+
+impl<'a> From<mysql::row::Row<'a>> for Row<'a> {
+    fn from(row: mysql::row::Row<'a>) -> Self {
+        Row(Inner::Mysql(row))
+    }
+}
+
+impl<'a> Row<'a> {
+    /// The values as text in order; `None` is NULL. Ends early if the row is malformed.
+    pub fn values(self) -> impl Iterator<Item = Option<&'a [u8]>> {
+        let (postgres, mysql) = match self.0 {
+            Inner::Postgres(row) => (Some(row.values()), None),
+            Inner::Mysql(row) => (None, Some(row.values())),
+        };
+        let postgres = postgres.into_iter().flatten();
+        postgres.chain(mysql.into_iter().flatten())
+    }
+
+    /// A value as text; `None` if it is NULL, not there, or not UTF-8.
+    pub fn text(self, column: usize) -> Option<&'a str> {
+        match self.0 {
+            Inner::Postgres(row) => row.text(column),
+            Inner::Mysql(row) => std::str::from_utf8(row.bytes(column)?).ok(),
+        }
+    }
+
+    /// A value as a whole number.
+    pub fn int(self, column: usize) -> Option<i64> {
+        match self.0 {
+            Inner::Postgres(row) => row.int(column),
+            Inner::Mysql(row) => row.int(column),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! In steady state a request and its reply allocate nothing.
+
+use prony_wire::{Agreed, Exchange, Fed, QueryMode, Statement, Statements, Value};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+/// Counts what each thread allocates.
+struct Counting;
+
+thread_local! {
+    static ALLOCATED: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: every call is passed on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATED.set(ALLOCATED.get() + 1);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(at, layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATED.set(ALLOCATED.get() + 1);
+        // SAFETY: as the caller promises.
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// One execution of each statement, as a batch, and a look at the rows.
+fn transaction(exchange: &mut Exchange, statements: &[Statement; 2], n: i64, replies: &[u8]) {
+    let values = [Value::Int(n), Value::Text("note"), Value::Float(0.5)];
+    let batch = [
+        (&statements[0], &values[..]),
+        (&statements[1], &values[..1]),
+    ];
+    exchange.request(batch.into_iter());
+    loop {
+        assert!(!exchange.outgoing().is_empty());
+        match exchange.feed(replies).unwrap() {
+            Fed::Send => {}
+            Fed::Complete => break,
+            Fed::More => panic!("each reply is whole"),
+        }
+    }
+    for (_, row) in exchange.rows() {
+        assert_eq!(row.int(0), Some(-5));
+        assert_eq!(row.text(7), Some("text"));
+    }
+}
+
+#[test]
+fn no_request_allocates() {
+    let mut set = Statements::new();
+    let statements = [set.add("a $1 $2 $3"), set.add("b $1")];
+    let execute: &[u8] = include_bytes!("recorded/mysql_execute_mysql_eof.bin");
+    let mut exchange = Exchange::mysql(QueryMode::Prepared);
+    exchange.agree(Agreed::default());
+    for (statement, count) in statements.iter().zip([3, 1]) {
+        exchange.prepare(statement);
+        let mut answer = vec![12, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, count, 0, 0, 0, 0];
+        for number in 0..count {
+            answer.extend_from_slice(&[1, 0, 0, 2 + number, 3]);
+        }
+        answer.extend_from_slice(&[5, 0, 0, 2 + count, 0xfe, 0, 0, 2, 0]);
+        assert_eq!(exchange.feed(&answer).unwrap(), Fed::Complete);
+    }
+    for n in 0..10 {
+        transaction(&mut exchange, &statements, n, execute);
+    }
+    let before = ALLOCATED.get();
+    for n in 0..1000 {
+        transaction(&mut exchange, &statements, n, execute);
+    }
+    assert_eq!(ALLOCATED.get() - before, 0);
+}
