@@ -8,7 +8,7 @@ use super::compat::Compat;
 use super::help::help;
 use super::number;
 use super::options::{Given, Invocation, Native, Script, ScriptSource, Settings};
-use super::printed::{Level, Printed, Refused, fatal, warning};
+use super::printed::{Printed, Refused, fatal, warning};
 use super::settings::Texts;
 use super::spec::{self, Sort, key};
 use super::{config, messages};
@@ -59,9 +59,6 @@ pub fn read(
         return printed(&compat.version_text(), texts.out);
     }
     let settings = texts.check()?;
-    if Level::Notice.shows_at(settings.verbosity) {
-        texts.out.stdout += &compat.banner();
-    }
     let found = find(test.as_deref().unwrap_or("-"), &mut texts, host)?;
     match found {
         Found::Native(test, name) => native(test, name, command, settings, texts.out, &extras),
@@ -179,11 +176,17 @@ impl Line {
             }
         };
         self.texts.out.stderr += &config.complaint.unwrap_or_default();
-        for (name, value) in config.given {
+        for (name, values) in config.given {
             let name = key(&name);
             if name == "config_file" {
                 continue;
             }
+            let spec = spec::find(self.texts.compat, &name);
+            let value = match spec.map(|spec| spec.sort) {
+                Some(Sort::List) => values.join(","),
+                // Of several the first.
+                _ => values.into_iter().next().unwrap_or_default(),
+            };
             let given = Given {
                 raw: format!("--{name}={value}"),
                 name,

@@ -6,47 +6,50 @@
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     /// Names as they stand, with their values.
-    pub given: Vec<(String, String)>,
+    pub given: Vec<(String, Vec<String>)>,
     /// What goes to standard error.
     pub complaint: Option<String>,
 }
 
-/// Reads `name=value[,value]`: values may be quoted, `#` outside of quotes ends one, and lines without
-/// `=` do not count. A quote that is not closed ends the reading.
+/// Reads `name=value[,value]`: values may be quoted and stand apart by commas or blanks, `#` outside of
+/// quotes ends them, and lines without `=` do not count. A quote that is not closed ends the reading.
 pub fn read(text: &str) -> Config {
     let mut config = Config::default();
     for (number, line) in text.lines().enumerate() {
-        let Some((name, value)) = line.split_once('=') else {
+        let Some((name, rest)) = line.split_once('=') else {
             continue;
         };
         if line.trim_start().starts_with('#') {
             continue;
         }
-        let Some(value) = unquoted(value) else {
+        let Some(values) = values(rest) else {
             config.complaint = Some(format!("unexpected EOL on line {}\n", number + 1));
             break;
         };
-        // A line may be as on the command line.
-        let name = name.strip_prefix("--").unwrap_or(name);
-        config.given.push((name.to_owned(), value));
+        config.given.push((name.to_owned(), values));
     }
     config
 }
 
-/// A value without its quotes and its comment; none if a quote is not closed.
-fn unquoted(value: &str) -> Option<String> {
-    let (mut text, mut quote) = (String::new(), None);
-    for letter in value.chars() {
-        match quote {
-            Some(open) if letter == open => quote = None,
-            Some(_) => text.push(letter),
-            None if letter == '\'' || letter == '"' => quote = Some(letter),
-            None if letter == '#' => break,
-            None => text.push(letter),
+/// Values without quotes and comment; none if a quote is not closed.
+fn values(text: &str) -> Option<Vec<String>> {
+    let (mut values, mut value, mut quote) = (Vec::new(), None::<String>, None);
+    for letter in text.chars() {
+        match (quote, letter) {
+            (Some(open), _) if letter == open => quote = None,
+            (Some(_), _) => value.get_or_insert_default().push(letter),
+            (None, '\'' | '"') => {
+                quote = Some(letter);
+                value.get_or_insert_default();
+            }
+            (None, '#') => break,
+            (None, ',') => values.extend(value.take()),
+            (None, _) if letter.is_whitespace() => values.extend(value.take()),
+            (None, _) => value.get_or_insert_default().push(letter),
         }
     }
-    let text = text.trim();
-    quote.is_none().then(|| text.to_owned())
+    values.extend(value);
+    quote.is_none().then_some(values)
 }
 
 #[cfg(test)]
@@ -54,17 +57,22 @@ mod tests {
     use super::*;
 
     fn given(text: &str) -> Vec<(String, String)> {
-        read(text).given
+        let given = read(text).given.into_iter();
+        given
+            .map(|(name, values)| (name, values.join("|")))
+            .collect()
     }
 
     #[test]
     fn lines_are_names_and_values() {
-        let text =
-            "# no=1\nthreads=3\n\njunk\n[group]\nmysql-host='a b',\"c#d\" # two\n--rand-seed=9\n";
+        let text = "# no=1\nthreads=3\n\njunk\n[group]\nmysql-host='a b',\"c#d\" # two\n\
+                    report-checkpoints= 3, 4 5,,\nmysql-password=\"\"\nrand-seed=\n";
         let want = [
             ("threads", "3"),
-            ("mysql-host", "a b,c#d"),
-            ("rand-seed", "9"),
+            ("mysql-host", "a b|c#d"),
+            ("report-checkpoints", "3|4|5"),
+            ("mysql-password", ""),
+            ("rand-seed", ""),
         ];
         assert_eq!(
             given(text),

@@ -6,7 +6,7 @@
 use super::compat::Compat;
 use super::number;
 use super::options::{Database, Ignored, Mysql, Pgsql, Random, Settings};
-use super::printed::{Printed, Refused, fatal, warning};
+use super::printed::{Level, Printed, Refused, fatal, warning};
 use super::spec;
 use prony_plan::MAX_CLIENTS;
 use prony_wire::Secret;
@@ -107,11 +107,12 @@ impl Texts {
         let events = u64::try_from(events).ok().filter(|events| *events > 0);
         let time_s = u32::try_from(time).ok().filter(|time| *time > 0);
         let forced_shutdown_s = self.forced_shutdown(time_s)?;
-        let thread_stack_bytes = self.stack()?;
         if events.is_none() && time_s.is_none() {
             self.out.stdout +=
                 &warning("Both event and time limits are disabled, running an endless test");
         }
+        let thread_stack_bytes = self.stack()?;
+        let random = self.random()?;
         let rate = match self.alias("tx_rate", "rate", 0)? {
             Some(rate) => {
                 // Checked as the new name is.
@@ -125,19 +126,25 @@ impl Texts {
         let (debug, verbosity) = self.verbosity()?;
         let (percentile, histogram) = self.latency()?;
         let new = self.compat == Compat::V1_1;
+        let warmup_s = if new { self.count("warmup_time")? } else { 0 };
+        let thread_init_timeout_s = if new {
+            self.count("thread_init_timeout")?
+        } else {
+            30
+        };
+        if Level::Notice.shows_at(verbosity) {
+            self.out.stdout += &self.compat.banner();
+        }
+        let database = self.database()?;
         Ok(Settings {
             compat: self.compat,
             threads,
             events,
             time_s,
-            warmup_s: if new { self.count("warmup_time")? } else { 0 },
+            warmup_s,
             forced_shutdown_s,
             thread_stack_bytes,
-            thread_init_timeout_s: if new {
-                self.count("thread_init_timeout")?
-            } else {
-                30
-            },
+            thread_init_timeout_s,
             rate_tps: (rate > 0).then_some(rate),
             report_interval_s: (interval > 0).then_some(interval),
             checkpoints_s,
@@ -146,21 +153,23 @@ impl Texts {
             verbosity,
             percentile,
             histogram,
-            random: self.random()?,
-            database: self.database()?,
+            random,
+            database,
         })
     }
 
     /// Seconds behind the end of the time; without a time there is nothing to wait for.
     fn forced_shutdown(&mut self, time_s: Option<u32>) -> Checked<Option<u32>> {
+        let Some(time) = time_s else {
+            return Ok(None);
+        };
         let text = self.text("forced_shutdown").to_owned();
-        let time = time_s.unwrap_or(0);
         let seconds = if text == "off" {
             return Ok(None);
         } else if text.is_empty() {
             Some(time / 20)
         } else if let Some(percent) = text.strip_suffix('%') {
-            let percent: Option<u64> = percent.parse().ok();
+            let percent = number::int(percent).and_then(|percent| u64::try_from(percent).ok());
             percent.and_then(|percent| {
                 let seconds = u64::from(time).checked_mul(percent)? / 100;
                 u32::try_from(seconds).ok()
@@ -169,7 +178,7 @@ impl Texts {
             text.parse().ok()
         };
         match seconds {
-            Some(seconds) => Ok(time_s.map(|_| seconds)),
+            Some(seconds) => Ok(Some(seconds)),
             None => {
                 let text = format!("Invalid value for --forced-shutdown: '{text}'");
                 Err(self.stop().fatal(&text))
@@ -226,6 +235,7 @@ impl Texts {
     }
 
     fn random(&mut self) -> Checked<Random> {
+        let seed = self.int("rand_seed")?;
         let kind = self.text("rand_type").to_owned();
         let kinds: &[&str] = match self.compat {
             Compat::V1_0 => &["uniform", "gaussian", "special", "pareto"],
@@ -235,7 +245,6 @@ impl Texts {
             let text = format!("Invalid random numbers distribution: {kind}.");
             return Err(self.stop().fatal(&text));
         }
-        let seed = self.int("rand_seed")?;
         let old = self.compat == Compat::V1_0;
         let mut special = |name, default| if old { self.int(name) } else { Ok(default) };
         let (spec_iterations, spec_pct, spec_res) = (
@@ -255,11 +264,15 @@ impl Texts {
     }
 
     fn database(&mut self) -> Checked<Database> {
-        let port = self.int("pgsql_port")?;
-        let Ok(port) = u16::try_from(port) else {
-            let text = format!("Invalid value for --pgsql-port: {port}.");
-            return Err(self.stop().fatal(&text));
-        };
+        // What is no port matters where it is used.
+        let mut pgsql_port = 0;
+        if self.text("db_driver") == "pgsql" {
+            let port = self.int("pgsql_port")?;
+            pgsql_port = u16::try_from(port).map_err(|_| {
+                let text = format!("Invalid value for --pgsql-port: {port}.");
+                self.stop().fatal(&text)
+            })?;
+        }
         let text = |name| self.text(name).to_owned();
         Ok(Database {
             driver: text("db_driver"),
@@ -268,7 +281,7 @@ impl Texts {
             mysql: self.mysql(),
             pgsql: Pgsql {
                 host: text("pgsql_host"),
-                port,
+                port: pgsql_port,
                 user: text("pgsql_user"),
                 password: Secret::new(text("pgsql_password")),
                 database: text("pgsql_db"),
