@@ -26,7 +26,9 @@ fn numbers(line: &str) -> Vec<f64> {
 /// The numbers behind a label; none where there is no such line.
 fn behind(text: &str, label: &str) -> Option<Vec<f64>> {
     let mut lines = text.lines();
-    lines.find_map(|line| line.trim_start().strip_prefix(label)).map(numbers)
+    lines
+        .find_map(|line| line.trim_start().strip_prefix(label))
+        .map(numbers)
 }
 
 fn first(text: &str, label: &str) -> f64 {
@@ -42,7 +44,10 @@ fn of_text(text: &str, sql: bool) -> Report<'static> {
     // The more digits a rate has, the better it tells the interval.
     let rated = behind(text, "queries: ").map(|numbers| numbers[0] / numbers[1]);
     let eps = behind(text, "events/s (eps):").map(|numbers| events as f64 / numbers[0]);
-    let percentile = text.lines().find(|line| line.contains("th percentile:")).map(numbers);
+    let percentile = text
+        .lines()
+        .find(|line| line.contains("th percentile:"))
+        .map(numbers);
     let fair = |label| {
         let numbers = behind(text, label).expect("a report says how even threads were");
         (numbers[0], numbers[1])
@@ -116,7 +121,11 @@ fn progress_of(line: &str, queue: Option<&str>) -> Progress {
         },
         _ => panic!("{line}"),
     };
-    let (percentile, latency_ms) = if sql { (numbers[7], numbers[8]) } else { (numbers[3], numbers[4]) };
+    let (percentile, latency_ms) = if sql {
+        (numbers[7], numbers[8])
+    } else {
+        (numbers[3], numbers[4])
+    };
     Progress {
         at_s: numbers[0] as u64,
         threads: numbers[1] as u32,
@@ -139,10 +148,19 @@ fn numbers_of_queue(line: &str) -> Queue {
 
 #[test]
 fn progress_lines_are_sysbenchs() {
-    let lines: Vec<&str> = REPORTS.lines().filter(|line| line.starts_with('[')).collect();
+    let lines: Vec<&str> = REPORTS
+        .lines()
+        .filter(|line| line.starts_with('['))
+        .collect();
     let mut seen = 0;
-    for (place, line) in lines.iter().enumerate().filter(|(_, line)| line.contains("thds:")) {
-        let queue = lines.get(place + 1).filter(|line| line.contains("queue length"));
+    for (place, line) in lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.contains("thds:"))
+    {
+        let queue = lines
+            .get(place + 1)
+            .filter(|line| line.contains("queue length"));
         let behind = queue.map(|queue| format!("{queue}\n")).unwrap_or_default();
         let made = progress(&progress_of(line, queue.copied()));
         assert_eq!(made, format!("{line}\n{behind}"));
@@ -155,7 +173,10 @@ fn progress_lines_are_sysbenchs() {
 fn a_line_without_time_divides_by_nothing() {
     let mut figures = progress_of("[ 1s ] thds: 2 eps: 15.97 lat (ms,95%): 1.00", None);
     figures.interval_s = 0.0;
-    assert_eq!(progress(&figures), "[ 1s ] thds: 2 eps: 0.00 lat (ms,95%): 1.00\n");
+    assert_eq!(
+        progress(&figures),
+        "[ 1s ] thds: 2 eps: 0.00 lat (ms,95%): 1.00\n"
+    );
 }
 
 #[test]
@@ -208,7 +229,9 @@ fn percentiles_are_values_of_buckets() {
     }
     assert_eq!(Histogram::default().percentile_ms(95), 0.0);
     // Values that published results of sysbench show.
-    for value in ["35.59", "36.24", "36.89", "16.71", "33.72", "0.61", "2985.89"] {
+    for value in [
+        "35.59", "36.24", "36.89", "16.71", "33.72", "0.61", "2985.89",
+    ] {
         let mut all = (0..1_024).map(|bucket| format!("{:.2}", bucket_value_ms(bucket)));
         assert!(all.any(|bucket| bucket == value), "{value}");
     }

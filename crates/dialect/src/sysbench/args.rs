@@ -69,7 +69,11 @@ pub fn read(
                 (name, text)
             };
             Ok(Invocation::Script(Box::new(Script {
-                values: specs.map(|spec| value(spec.key())).collect(),
+                values: specs
+                    .map(spec::Spec::key)
+                    .filter(|name| !name.ends_with("_password"))
+                    .map(value)
+                    .collect(),
                 before: texts.out,
                 source,
                 name,
@@ -107,13 +111,13 @@ impl Line {
         let Some(option) = argument.strip_prefix("--") else {
             return self.take_word(argument);
         };
-        let (name, value) = match option.split_once('=') {
-            Some((name, value)) => (key(name), Some(value.to_owned())),
-            None => (key(option), None),
+        let (written, value) = match option.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (option, None),
         };
         let given = Given {
-            raw: argument.to_owned(),
-            name,
+            written: written.to_owned(),
+            name: key(written),
             value,
             from_file: false,
         };
@@ -188,7 +192,7 @@ impl Line {
                 _ => values.into_iter().next().unwrap_or_default(),
             };
             let given = Given {
-                raw: format!("--{name}={value}"),
+                written: name.clone(),
                 name,
                 value: Some(value),
                 from_file: true,
@@ -288,7 +292,11 @@ fn values(
             None if given.from_file => {
                 out.stdout += &warning(&messages::not_exported(&given.name));
             }
-            None => return Err(out.clone().refuse(&messages::invalid_option(&given.raw))),
+            None => {
+                return Err(out
+                    .clone()
+                    .refuse(&messages::invalid_option(&given.shown())));
+            }
         }
     }
     Ok(values)

@@ -1,7 +1,7 @@
 //! Messages of commands and errors.
 //!
 //! In: names and numbers. Out: text; without a prefix where a level is put before it. Must never: hold
-//! a password or an argument that may be one, but for an option that sysbench does not know.
+//! a password.
 
 use super::bundled::Bundled;
 use super::compat::Compat;
@@ -38,9 +38,9 @@ pub fn unknown_command(word: &str) -> String {
     format!("Unknown command: {word}")
 }
 
-/// An option is none that the test knows; `raw` is as it was written.
-pub fn invalid_option(raw: &str) -> String {
-    format!("invalid option: {raw}")
+/// An option is none that the test knows; `shown` is [`super::Given::shown`].
+pub fn invalid_option(shown: &str) -> String {
+    format!("invalid option: {shown}")
 }
 
 /// A name of the configuration file is none that is known.

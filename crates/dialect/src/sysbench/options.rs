@@ -7,6 +7,7 @@ use super::compat::Compat;
 use super::printed::Printed;
 use prony_wire::Secret;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 
 /// What a command line asks for.
@@ -59,23 +60,45 @@ pub struct Script {
     pub command: Option<String>,
     /// The general options.
     pub settings: Settings,
-    /// General options by name with `_`, as they were given or by default.
+    /// General options by name with `_`, as they were given or by default; without the passwords,
+    /// which are in the settings.
     pub values: BTreeMap<String, String>,
     /// Options that are not general: the script says whether it knows them.
     pub extras: Vec<Given>,
 }
 
 /// An option that no table of general options has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Given {
-    /// As it was written, for [`super::invalid_option`].
-    pub raw: String,
+    /// The name as it was written, behind the dashes.
+    pub written: String,
     /// With `_`.
     pub name: String,
     /// None without `=`.
     pub value: Option<String>,
     /// From `--config-file`: unknown ones are only warned of there.
     pub from_file: bool,
+}
+
+impl Given {
+    /// As it was written, for [`super::invalid_option`], but for what may be a password.
+    pub fn shown(&self) -> String {
+        match &self.value {
+            None => format!("--{}", self.written),
+            Some(_) if self.is_secret() => format!("--{}=***", self.written),
+            Some(value) => format!("--{}={value}", self.written),
+        }
+    }
+
+    fn is_secret(&self) -> bool {
+        ["pass", "pwd"].iter().any(|part| self.name.contains(part))
+    }
+}
+
+impl fmt::Debug for Given {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown())
+    }
 }
 
 /// The general options, checked.

@@ -12,8 +12,7 @@ use prony_plan::MAX_CLIENTS;
 use prony_wire::Secret;
 use std::collections::BTreeMap;
 
-/// Texts of general options, and what was said on the way.
-#[derive(Debug)]
+/// Texts of general options, and what was said on the way. Not to be shown: passwords are among them.
 pub(crate) struct Texts {
     pub compat: Compat,
     /// By name with `_`, as given.
