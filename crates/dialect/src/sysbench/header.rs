@@ -2,13 +2,25 @@
 //!
 //! In: [`Settings`]. Out: text, at [`super::Level::Notice`]. Must never: begin the load.
 
-use super::options::Settings;
+use super::bundled::Command;
+use super::options::{Native, Settings};
 use std::fmt::Write;
 
 /// Workers begin; parallel commands print it too.
 pub const WORKERS: &str = "Initializing worker threads...\n\n";
 /// All have begun.
 pub const THREADS_STARTED: &str = "Threads started!\n\n";
+
+/// What a command prints before its work, at [`super::Level::Notice`]: `prepare` and `prewarm` do theirs
+/// in threads where there are several.
+pub fn command_header(native: &Native) -> String {
+    let parallel = native.test.declares_options && native.settings.threads > 1;
+    match native.command {
+        Command::Run => run_header(&native.settings) + WORKERS,
+        Command::Prepare | Command::Prewarm if parallel => WORKERS.to_owned(),
+        _ => String::new(),
+    }
+}
 
 /// From the options to the line before [`WORKERS`].
 pub fn run_header(settings: &Settings) -> String {
