@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use prony_dialect::sysbench::{
-    Asked, BUNDLED, Compat, Driver, Endpoint, Host, Ignored, Invocation, Level, Native, asked,
-    command_header, creating_index, creating_table, driver, dropping_table, endpoints, fatal,
-    forced_shutdown, function_failed, inserting, load_jobs, mysql_failed, mysql_unreachable,
-    pgsql_failed, pgsql_unreachable, pgsql_url, prewarming, ps_mode, read, repeated, sql_error,
-    unsupported, workload_plan,
+    Asked, BUNDLED, Command, Compat, Driver, Endpoint, Host, Ignored, Invocation, Level, Native,
+    asked, command_header, creating_index, creating_table, driver, dropping_table, endpoints,
+    failing_function, fatal, forced_shutdown, function_failed, inserting, load_jobs, mysql_failed,
+    mysql_not_prepared, mysql_unreachable, pgsql_failed, pgsql_not_prepared, pgsql_unreachable,
+    pgsql_url, prewarming, ps_mode, read, repeated, sql_error, unsupported, workload_plan,
 };
 use prony_plan::{Arrival, MAX_TIME, Pace, QueryMode, Stop};
 
@@ -257,11 +257,37 @@ fn errors_of_servers() {
         mysql_failed(false, 1146, "Table 'x' doesn't exist", "select 1"),
         "FATAL: mysql_drv_query() returned error 1146 (Table 'x' doesn't exist) for query 'select 1'\n"
     );
-    let prepared = mysql_failed(true, 1146, "m", "q");
-    assert!(prepared.starts_with("FATAL: mysql_stmt_execute() returned error 1146 (m)"));
+    assert_eq!(
+        mysql_failed(
+            true,
+            1062,
+            "Duplicate entry '5' for key 'PRIMARY'",
+            "INSERT"
+        ),
+        "FATAL: mysql_stmt_execute() returned error 1062 (Duplicate entry '5' for key 'PRIMARY') for query 'INSERT'\n"
+    );
+    assert_eq!(
+        mysql_not_prepared(1146, "Table 'x' doesn't exist"),
+        "FATAL: mysql_stmt_prepare() failed\nFATAL: MySQL error: 1146 \"Table 'x' doesn't exist\"\n"
+    );
     assert_eq!(
         pgsql_failed(false, 7, "relation \"x\" does not exist", "select 1"),
         "FATAL: PQexec() failed: 7 relation \"x\" does not exist\nFATAL: failed query was: select 1\n"
+    );
+    assert_eq!(
+        pgsql_failed(true, 7, "division by zero", "select 1"),
+        "FATAL: PQexecPrepared() failed: 7 division by zero\n"
+    );
+    assert_eq!(
+        pgsql_not_prepared("ERROR:  relation \"x\" does not exist\nLINE 1: SELECT\n"),
+        "FATAL: PQprepare() failed: ERROR:  relation \"x\" does not exist\nLINE 1: SELECT\n\n"
+    );
+    assert_eq!(failing_function(Command::Run, false), "thread_init");
+    assert_eq!(failing_function(Command::Run, true), "thread_run");
+    assert_eq!(failing_function(Command::Cleanup, false), "cleanup");
+    assert_eq!(
+        failing_function(Command::Prepare, true),
+        "sysbench.cmdline.call_command"
     );
     let reason = sql_error(1146, "42S02", "Table 'x' doesn't exist");
     assert_eq!(

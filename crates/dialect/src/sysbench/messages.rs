@@ -3,7 +3,7 @@
 //! In: names and numbers. Out: text; without a prefix where a level is put before it. Must never: hold
 //! a password.
 
-use super::bundled::Bundled;
+use super::bundled::{Bundled, Command};
 use super::compat::Compat;
 use super::printed::fatal;
 
@@ -23,8 +23,8 @@ pub const DONE: &str = "Done.\n\n";
 pub const PREWARM_MYSQL_ONLY: &str = "prewarm is currently MySQL only";
 /// Some thread could not begin.
 pub const THREADS_FAILED: &str = "Thread initialization failed!";
-/// 1.1: threads did not begin within `--thread-init-timeout`.
-pub const THREADS_LATE: &str = "Worker threads failed to initialize within the time limit!";
+/// The exit status when threads did not begin in time.
+pub const EXIT_LATE: u8 = 2;
 /// The exit status when the run was cut short by `--forced-shutdown`.
 pub const EXIT_FORCED: u8 = 2;
 
@@ -106,23 +106,50 @@ pub fn mysql_failed(prepared: bool, code: u32, message: &str, query: &str) -> St
     } else {
         "mysql_drv_query"
     };
-    // A prepared statement's text is not known any more.
-    let of = if prepared {
-        String::new()
-    } else {
-        format!(" for query '{query}'")
-    };
     fatal(&format!(
-        "{function}() returned error {code} ({message}){of}"
+        "{function}() returned error {code} ({message}) for query '{query}'"
     ))
 }
 
-/// A statement failed on PostgreSQL; `status` is libpq's number of the result, 7 for an error.
+/// A statement could not be prepared on MySQL.
+pub fn mysql_not_prepared(code: u32, message: &str) -> String {
+    let first = fatal("mysql_stmt_prepare() failed");
+    first + &fatal(&format!("MySQL error: {code} \"{message}\""))
+}
+
+/// A statement failed on PostgreSQL; `status` is libpq's number of the result, 7 for an error. Of a
+/// prepared one the text is not named.
 pub fn pgsql_failed(prepared: bool, status: u32, message: &str, query: &str) -> String {
-    let function = if prepared { "PQexecPrepared" } else { "PQexec" };
-    let first = fatal(&format!("{function}() failed: {status} {message}"));
+    if prepared {
+        return fatal(&format!("PQexecPrepared() failed: {status} {message}"));
+    }
+    let first = fatal(&format!("PQexec() failed: {status} {message}"));
     first + &fatal(&format!("failed query was: {query}"))
 }
+
+/// A statement could not be prepared on PostgreSQL; `message` is as psql shows it, with its severity
+/// and all its lines.
+pub fn pgsql_not_prepared(message: &str) -> String {
+    fatal(&format!("PQprepare() failed: {}\n", message.trim_end()))
+}
+
+/// What [`function_failed`] calls the part of a bundled test that did not get on. `begun`: threads had
+/// begun with events.
+pub fn failing_function(command: Command, begun: bool) -> &'static str {
+    match command {
+        Command::Run if begun => "thread_run",
+        Command::Run => "thread_init",
+        Command::Cleanup => "cleanup",
+        Command::Prepare | Command::Prewarm | Command::Help => "sysbench.cmdline.call_command",
+    }
+}
+
+/// Why a thread did not begin: it could not connect.
+pub const NOT_CONNECTED: &str = "connection creation failed";
+/// Why a thread did not begin: a statement could not be prepared.
+pub const NOT_PREPARED: &str = "SQL API error";
+/// Why a thread did not begin: there is no such driver, or one of its options is wrong.
+pub const NO_DRIVER: &str = "failed to initialize the DB driver";
 
 /// A function of the test gave up; `place` is its file and line, where there is one.
 pub fn function_failed(function: &str, place: Option<&str>, reason: &str) -> String {
@@ -144,4 +171,9 @@ pub fn forced_shutdown(unfinished: u64) -> String {
 /// In place of a line that came several times more.
 pub fn repeated(times: u64) -> String {
     format!("(last message repeated {times} times)\n")
+}
+
+/// Threads did not begin within `--thread-init-timeout`, 30 s up to 1.0. Without a prefix.
+pub fn threads_late(seconds: u32) -> String {
+    format!("Worker threads failed to initialize within {seconds} seconds!")
 }
