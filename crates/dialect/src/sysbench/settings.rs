@@ -54,6 +54,10 @@ impl Texts {
     /// A number that may not be negative: below 0 sysbench runs into nonsense.
     fn count(&mut self, name: &str) -> Checked<u32> {
         let value = self.int(name)?;
+        self.not_negative(name, value)
+    }
+
+    fn not_negative(&self, name: &str, value: i32) -> Checked<u32> {
         u32::try_from(value).map_err(|_| {
             let text = format!("Invalid value for --{}: {value}.", name.replace('_', "-"));
             self.stop().fatal(&text)
@@ -65,43 +69,33 @@ impl Texts {
         self.out.clone()
     }
 
-    /// A deprecated name's value; warns of it.
-    fn alias(&mut self, old: &str, new: &str, default: i32) -> Checked<Option<i32>> {
+    /// The value of a deprecated name, which is warned of, where it is not 0 or the default; else that
+    /// of the new one.
+    fn either(&mut self, old: &str, new: &str, default: i32) -> Checked<i32> {
         if self.compat != Compat::V1_0 {
-            return Ok(None);
+            return self.int(new);
         }
         let value = self.int(old)?;
         if value == 0 || value == default {
-            return Ok(None);
+            return self.int(new);
         }
-        let text = format!(
-            "--{} is deprecated, use --{new} instead",
-            old.replace('_', "-")
-        );
+        let old = old.replace('_', "-");
+        let text = format!("--{old} is deprecated, use --{new} instead");
         self.out.stdout += &warning(&text);
-        Ok(Some(value))
+        Ok(value)
     }
 
     /// Everything, in sysbench's order.
     pub fn check(&mut self) -> Checked<Settings> {
-        let threads = match self.alias("num_threads", "threads", 1)? {
-            Some(threads) => threads,
-            None => self.int("threads")?,
-        };
+        let threads = self.either("num_threads", "threads", 1)?;
         let possible = u32::try_from(threads).ok();
         let possible = possible.filter(|threads| (1..=MAX_CLIENTS).contains(threads));
         let Some(threads) = possible else {
             let text = format!("Invalid value for --threads: {threads}.\n");
             return Err(self.stop().fatal(&text));
         };
-        let events = match self.alias("max_requests", "events", 0)? {
-            Some(events) => events,
-            None => self.int("events")?,
-        };
-        let time = match self.alias("max_time", "time", 0)? {
-            Some(time) => time,
-            None => self.int("time")?,
-        };
+        let events = self.either("max_requests", "events", 0)?;
+        let time = self.either("max_time", "time", 0)?;
         // Negative ones are no limit, as in sysbench.
         let events = u64::try_from(events).ok().filter(|events| *events > 0);
         let time_s = u32::try_from(time).ok().filter(|time| *time > 0);
@@ -112,14 +106,8 @@ impl Texts {
         }
         let thread_stack_bytes = self.stack()?;
         let random = self.random()?;
-        let rate = match self.alias("tx_rate", "rate", 0)? {
-            Some(rate) => {
-                // Checked as the new name is.
-                self.given.insert("rate".to_owned(), rate.to_string());
-                self.count("rate")?
-            }
-            None => self.count("rate")?,
-        };
+        let rate = self.either("tx_rate", "rate", 0)?;
+        let rate = self.not_negative("rate", rate)?;
         let interval = self.count("report_interval")?;
         let checkpoints_s = self.checkpoints()?;
         let (debug, verbosity) = self.verbosity()?;
