@@ -52,7 +52,8 @@ fn redact_uri(rest: &str) -> Option<String> {
         .hosts
         .iter()
         .map(|(host, port)| {
-            let host = if host.contains(':') {
+            // As written: brackets hold what would end a host, also where it is no address.
+            let host = if host.contains([':', '/', '?', ',', '[']) {
                 format!("[{host}]")
             } else {
                 (*host).to_owned()

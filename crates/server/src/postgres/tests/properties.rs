@@ -22,6 +22,8 @@ fn a_redacted_text_is_still_useful() {
             "postgres://h/d?pass%77ord=***&sslpassword=***",
         ),
         ("postgres://", "postgres://"),
+        ("postgres://[/]", "postgres://[/]"),
+        ("postgres://[[?]", "postgres://[[?]"),
         (
             "postgres://h/?oauth_client_secret=x",
             "postgres://h?oauth_client_secret=***",
