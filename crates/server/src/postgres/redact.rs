@@ -53,7 +53,7 @@ fn redact_uri(rest: &str) -> Option<String> {
         .iter()
         .map(|(host, port)| {
             // As written: brackets hold what would end a host, also where it is no address.
-            let host = if host.contains([':', '/', '?', ',', '[']) {
+            let host = if host.starts_with('[') || host.contains([':', '/', '?', ',']) {
                 format!("[{host}]")
             } else {
                 (*host).to_owned()
