@@ -68,6 +68,14 @@ fn other_work_is_refused_and_gives_no_figures() {
         ("fsync", |run| {
             run.server.settings.insert("fsync".to_owned(), "off".into());
         }),
+        ("innodb_flush_log_at_trx_commit", |run| {
+            let settings = &mut run.server.settings;
+            settings.insert("innodb_flush_log_at_trx_commit".to_owned(), "2".into());
+        }),
+        ("sync_binlog", |run| {
+            let settings = &mut run.server.settings;
+            settings.insert("sync_binlog".to_owned(), "0".into());
+        }),
     ];
     for (what, spoil) in spoil {
         let (a, mut b) = (orders(), orders());

@@ -8,7 +8,10 @@
 //! Several jobs take whole tables, each made and filled in a transaction of its own, where COPY may
 //! freeze rows; where there are fewer tables than jobs they share each table by ranges of rows. A
 //! note on each table says how far it is; started again with the same options, a load keeps the
-//! tables that are filled. Indexes come last, those of one table at the same time.
+//! tables that are filled. Indexes come last, those of one table at the same time. `mysql` does the
+//! same without transactions, which do not hold tables there.
+
+mod mysql;
 
 use super::Oltp;
 use super::distribution::Draw;
@@ -49,7 +52,7 @@ pub fn load(
             meter: &meter,
             watch,
         };
-        let mut control = loader.connect(request.target)?;
+        let mut control = loader.connect_any(request.target)?;
         let engine = Engine::of(&control);
         Job::new(workload, request, &asked, engine, loader).run(&mut control, &mut remains)
     });
@@ -185,8 +188,9 @@ impl<'a> Job<'a> {
         let all = u64::from(self.rows) * u64::from(self.tables);
         let (few, small) = ONE_TRANSACTION;
         let unfinished = old.iter().any(|found| self.is_kept(found));
-        let method = if self.request.jobs == 1 && self.tables <= few && all <= small && !unfinished
-        {
+        let method = if self.engine == Engine::MySql {
+            self.on_mysql(control, old, remains)?
+        } else if self.request.jobs == 1 && self.tables <= few && all <= small && !unfinished {
             self.in_one(control, &old, remains)?
         } else {
             self.in_parts(control, old, remains)?
@@ -207,7 +211,7 @@ impl<'a> Job<'a> {
 
     fn note(&self, stage: Stage, number: u32) -> String {
         let what = self.what.clone();
-        Note { what, stage }.put(number)
+        Note { what, stage }.put(self.engine, number)
     }
 
     /// All in one transaction.
@@ -259,13 +263,13 @@ impl<'a> Job<'a> {
         Ok("one transaction, binary COPY with FREEZE".to_owned())
     }
 
-    /// Table by table, over several connections.
-    fn in_parts(
+    /// Drops the tables that are not kept; gives how many are, and which are missing.
+    fn make_room(
         &self,
         control: &mut Control,
         old: Vec<Found>,
         remains: &mut Remains,
-    ) -> Result<String, Error> {
+    ) -> Result<(usize, Vec<u32>), Error> {
         let (kept, dropped): (Vec<Found>, Vec<Found>) = old
             .into_iter()
             .partition(|found| found.number <= self.tables && self.is_kept(found));
@@ -284,9 +288,19 @@ impl<'a> Job<'a> {
             *remains = Remains::Begun;
         }
         *remains = Remains::Begun;
+        Ok((kept.len(), missing))
+    }
+
+    /// Table by table, over several connections.
+    fn in_parts(
+        &self,
+        control: &mut Control,
+        old: Vec<Found>,
+        remains: &mut Remains,
+    ) -> Result<String, Error> {
+        let (kept, missing) = self.make_room(control, old, remains)?;
         let target = Loader::same_server(control, self.request.target);
-        let jobs = self.request.jobs;
-        let whole = missing.len() >= jobs as usize || self.rows == 0;
+        let whole = self.whole(&missing);
         if whole {
             self.tables_in_parallel(&target, &missing)?;
         } else {
@@ -300,20 +314,30 @@ impl<'a> Job<'a> {
             true => "a transaction a table, COPY with FREEZE",
             false => "tables shared by ranges of rows, COPY",
         };
-        let continued = match kept.len() {
+        let jobs = self.request.jobs;
+        Ok(format!(
+            "{}{jobs} connections, {way}; then VACUUM and indexes",
+            self.continued(kept)
+        ))
+    }
+
+    /// Whether each job takes whole tables; else all share one after the other.
+    fn whole(&self, missing: &[u32]) -> bool {
+        missing.len() >= self.request.jobs as usize || self.rows == 0
+    }
+
+    fn continued(&self, kept: usize) -> String {
+        match kept {
             0 => String::new(),
             kept => format!("continued: {kept} of {} tables were there; ", self.tables),
-        };
-        Ok(format!(
-            "{continued}{jobs} connections, {way}; then VACUUM and indexes"
-        ))
+        }
     }
 
     /// Each job makes and fills one table after the other.
     fn tables_in_parallel(&self, target: &Target, missing: &[u32]) -> Result<(), Error> {
         let queue = Queue::new(missing);
         parts::together(self.loader.watch, self.workers(missing.len()), |_| {
-            let mut control = self.loader.connect(target)?;
+            let mut control = self.loader.connect_any(target)?;
             while let Some(number) = queue.next() {
                 sql::run(&mut control, "beginning", "begin")?;
                 self.create(&mut control, *number, Stage::Filled)?;
@@ -338,7 +362,7 @@ impl<'a> Job<'a> {
             sql::run(control, "committing", "commit")?;
             let ranges = parts::split(u64::from(self.rows), self.request.jobs);
             parts::together(self.loader.watch, ranges, |range| {
-                let mut control = self.loader.connect(target)?;
+                let mut control = self.loader.connect_any(target)?;
                 self.copy(&mut control, *number, range, false)?;
                 self.loader.flush_counts(&mut control)
             })?;
@@ -386,7 +410,7 @@ impl<'a> Job<'a> {
         let numbers: Vec<u32> = (1..=self.tables).collect();
         let queue = Queue::new(&numbers);
         parts::together(self.loader.watch, self.workers(numbers.len()), |_| {
-            let mut control = self.loader.connect(target)?;
+            let mut control = self.loader.connect_any(target)?;
             while let Some(number) = queue.next() {
                 let vacuum = format!("vacuum (analyze) {}", table(*number));
                 self.loader.statement(&mut control, "vacuuming", &vacuum)?;
@@ -410,7 +434,7 @@ impl<'a> Job<'a> {
         }
         let queue = Queue::new(&missing);
         parts::together(self.loader.watch, self.workers(missing.len()), |_| {
-            let mut control = self.loader.connect(target)?;
+            let mut control = self.loader.connect_any(target)?;
             while let Some((number, index)) = queue.next() {
                 let build = self.engine.build(*index, *number);
                 let doing = "building the indexes";
