@@ -46,7 +46,7 @@ fn a_run_compares_with_its_like() {
 
 #[test]
 fn other_work_is_refused_and_gives_no_figures() {
-    let spoil: [Spoil; 11] = [
+    let spoil: [Spoil; 13] = [
         ("workload", |run| run.workload.name = "tpcb".to_owned()),
         ("scale", |run| run.workload.scale += 1),
         ("statements", |run| {

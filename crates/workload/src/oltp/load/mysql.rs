@@ -41,12 +41,12 @@ struct Manner {
 }
 
 impl Manner {
-    /// As the server allows. `shared`: several loaders fill one table.
-    fn of(control: &mut Control, shared: bool) -> Result<Manner, Error> {
+    /// As the server allows. `counted`: several loaders fill one table that numbers its rows.
+    fn of(control: &mut Control, counted: bool) -> Result<Manner, Error> {
         let settings = "select @@local_infile, @@max_allowed_packet, @@innodb_autoinc_lock_mode";
         let row = sql::row(control, "reading the server's limits", settings)?;
-        // Else a LOAD DATA keeps all others out of a table that numbers rows, until it ends.
-        let alone = shared && row.int(2) != Some(2);
+        // Else a LOAD DATA keeps all others out of such a table until it ends.
+        let alone = counted && row.int(2) != Some(2);
         let (way, most) = match row.int(0) == Some(1) && !alone {
             true => (Way::LoadData, STATEMENT_BYTES),
             false => (Way::Insert, INSERT_BYTES),
@@ -82,7 +82,7 @@ impl Job<'_> {
             options.local_infile = true;
         }
         let whole = whole(&missing);
-        let manner = Manner::of(control, !whole)?;
+        let manner = Manner::of(control, !whole && self.asked.auto_inc)?;
         if whole {
             self.whole_tables(&target, &missing, manner)?;
         } else {
