@@ -104,6 +104,11 @@ impl Engine {
         create.trim_end().to_owned()
     }
 
+    /// MySQL's statement that makes a table, with a note on it from the start.
+    pub fn with_comment(self, create: &str, text: &str) -> String {
+        format!("{create} comment = '{}'", text.replace('\'', "''"))
+    }
+
     /// The indexes that are built after the rows are there.
     pub fn indexes(self, asked: &Asked, is_bulk: bool) -> Vec<Index> {
         let mut indexes = Vec::new();

@@ -12,6 +12,7 @@
 //! same without transactions, which do not hold tables there.
 
 mod mysql;
+mod remains;
 
 use super::Oltp;
 use super::distribution::Draw;
@@ -22,9 +23,9 @@ use super::tables::{self, Found, Note, Stage};
 use crate::loader::{self, Loader};
 use crate::parts::{self, Queue};
 use crate::progress::Meter;
-use crate::remains::Broken;
 use crate::{Error, LoadReport, LoadRequest, Phase, Progress, copy_binary, sql, stop};
 use prony_server::{Control, Target};
+use remains::Remains;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
@@ -77,56 +78,6 @@ pub fn load(
         tables: tables::facts(exact.collect()),
         method: loaded.method,
     })
-}
-
-/// How far a load came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Remains {
-    /// Nothing was changed; or all of it in a transaction that did not commit.
-    Untouched,
-    /// The commit of all tables was sent.
-    Committing,
-    /// Some tables are there, with notes.
-    Begun,
-    /// All is there.
-    Loaded,
-}
-
-impl Remains {
-    fn explain(
-        self,
-        error: Error,
-        workload: &Oltp,
-        tables: u32,
-        size_mb: u64,
-        stop: &AtomicBool,
-    ) -> Error {
-        let begun = format!(
-            "tables without all their rows or indexes, which no run accepts; `prony load {}` with \
-             the same options and seed keeps those that are filled, `prony clean {}` drops them",
-            workload.name, workload.data
-        );
-        let remains = match self {
-            Remains::Untouched => "nothing: the database is as it was before",
-            Remains::Committing => {
-                "either the new tables or the old ones: the server's answer to the commit was lost"
-            }
-            Remains::Begun => &begun,
-            Remains::Loaded => "all tables with rows and indexes; only the last VACUUM is missing",
-        };
-        let again = match self {
-            Remains::Untouched => "start the load again",
-            _ => "start the load again with the same options and seed: it goes on",
-        };
-        let broken = Broken {
-            remains,
-            untouched: self == Remains::Untouched,
-            scale: tables,
-            size_mb,
-            again,
-        };
-        broken.explain(error, stop)
-    }
 }
 
 /// What a load tells of itself.
@@ -210,8 +161,12 @@ impl<'a> Job<'a> {
     }
 
     fn note(&self, stage: Stage, number: u32) -> String {
+        self.engine.comment(number, &self.note_text(stage))
+    }
+
+    fn note_text(&self, stage: Stage) -> String {
         let what = self.what.clone();
-        Note { what, stage }.put(self.engine, number)
+        Note { what, stage }.text()
     }
 
     /// All in one transaction.
@@ -470,29 +425,5 @@ impl<'a> Job<'a> {
                 .statement(control, doing, &statements.join("; "))?;
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_left_is_said() {
-        let stop = AtomicBool::new(false);
-        let asked = Error::Asked {
-            problem: "x".to_owned(),
-            hint: "y".to_owned(),
-        };
-        let error = Remains::Begun.explain(asked, &super::super::OLTP_READ_ONLY, 3, 10, &stop);
-        let text = error.to_string();
-        assert!(
-            text.contains("`prony load oltp_read_only` with the same options"),
-            "{text}"
-        );
-        assert!(
-            text.contains("`prony clean oltp_read_write` drops them"),
-            "{text}"
-        );
     }
 }

@@ -89,11 +89,6 @@ impl Note {
         format!("{}{}; {}", Self::PREFIX, self.what, self.stage.words())
     }
 
-    /// The statement that leaves it.
-    pub fn put(&self, engine: Engine, number: u32) -> String {
-        engine.comment(number, &self.text())
-    }
-
     pub(super) fn parse(comment: &str) -> Option<Note> {
         let (what, words) = comment.strip_prefix(Self::PREFIX)?.rsplit_once("; ")?;
         let (stage, _) = Stage::ALL.iter().find(|(_, known)| *known == words)?;
@@ -258,7 +253,7 @@ mod tests {
             what: Note::what(&asked, 10, 0, 25_000, 7),
             stage: Stage::Filled,
         };
-        let put = note.put(Engine::Postgres, 3);
+        let put = Engine::Postgres.comment(3, &note.text());
         let text = put
             .strip_prefix("comment on table sbtest3 is '")
             .expect("begins so");

@@ -41,12 +41,13 @@ struct Manner {
 }
 
 impl Manner {
-    /// As the server allows. `counted`: several loaders fill one table that numbers its rows.
-    fn of(control: &mut Control, counted: bool) -> Result<Manner, Error> {
+    /// As the server allows. `sharing`: so many loaders fill one table that numbers its rows.
+    fn of(control: &mut Control, sharing: u32) -> Result<Manner, Error> {
         let settings = "select @@local_infile, @@max_allowed_packet, @@innodb_autoinc_lock_mode";
         let row = sql::row(control, "reading the server's limits", settings)?;
-        // Else a LOAD DATA keeps all others out of such a table until it ends.
-        let alone = counted && row.int(2) != Some(2);
+        // Else a LOAD DATA keeps all others out of such a table until it ends. It takes the server
+        // half the time of an INSERT, so two loaders are as well off by turns.
+        let alone = sharing > 2 && row.int(2) != Some(2);
         let (way, most) = match row.int(0) == Some(1) && !alone {
             true => (Way::LoadData, STATEMENT_BYTES),
             false => (Way::Insert, INSERT_BYTES),
@@ -74,15 +75,18 @@ impl Job<'_> {
         old: Vec<Found>,
         remains: &mut Remains,
     ) -> Result<String, Error> {
-        let whole = |missing: &[u32]| self.whole(missing);
         let (kept, missing) = self.make_room(control, old, remains)?;
         let mut target = Loader::same_server(control, self.request.target);
         if let Protocol::Mysql(options) = &mut target.protocol {
             // A statement that loads brings its rows along; no file is ever read.
             options.local_infile = true;
         }
-        let whole = whole(&missing);
-        let manner = Manner::of(control, !whole && self.asked.auto_inc)?;
+        let whole = self.whole(&missing);
+        let sharing = match !whole && self.asked.auto_inc {
+            true => self.request.jobs,
+            false => 0,
+        };
+        let manner = Manner::of(control, sharing)?;
         if whole {
             self.whole_tables(&target, &missing, manner)?;
         } else {
@@ -151,10 +155,16 @@ impl Job<'_> {
         self.loader.meter.enter(Phase::Create, "");
         let is_bulk = self.workload.is_bulk();
         let create = self.engine.create(number, self.asked, is_bulk);
-        let note = self.note(Stage::Filling, number);
+        let note = self.note_text(Stage::Filling);
         let doing = "creating the tables";
-        self.loader
-            .statement(control, doing, &format!("{create}; {note}"))
+        let both = match self.asked.table_options.as_str() {
+            // With the table, so that there is never one without a note; each change costs a wait
+            // for the disk.
+            "" => self.engine.with_comment(&create, &note),
+            // Options may end in what no comment can follow, or be a comment.
+            _ => format!("{create}; {}", self.engine.comment(number, &note)),
+        };
+        self.loader.statement(control, doing, &both)
     }
 
     fn filled(&self, control: &mut Control, number: u32) -> Result<(), Error> {
