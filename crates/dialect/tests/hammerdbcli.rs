@@ -83,7 +83,7 @@ fn the_guides_build_script_asks_for_what_it_says() {
         ("tpcc", "tpcc")
     );
     assert_eq!(request.owner.password.reveal(), "AlloyDB#123");
-    assert!(!request.stored_procedures && !request.partition && !request.citus);
+    assert!(!request.stored_procedures && !request.partition);
     assert_eq!(request.output.log.as_deref(), Some("/tmp/hammerdb.log"));
 
     let out = &world.memory.out;

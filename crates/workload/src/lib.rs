@@ -31,6 +31,6 @@ pub use error::Error;
 pub use progress::{Phase, Progress, Step};
 pub use registry::{find, list, option_problems};
 pub use workload::{
-    CheckReport, Counted, Finding, LoadReport, LoadRequest, Loaded, RateOf, State, TableFacts,
-    Workload,
+    CheckReport, Counted, Finding, LoadReport, LoadRequest, Loaded, Most, RateOf, State,
+    TableFacts, Workload,
 };

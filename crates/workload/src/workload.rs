@@ -90,9 +90,19 @@ pub struct RateOf {
     pub title: &'static str,
     /// What is counted.
     pub counted: Counted,
-    /// The most that a unit of scale gives with the specification's keying and think times, and what
-    /// more than that is called.
-    pub most_per_scale: Option<(f64, &'static str)>,
+    /// The most that a unit of scale gives with the specification's keying and think times.
+    pub most_per_scale: Option<Most>,
+}
+
+/// A figure that is worth a word when it is exceeded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Most {
+    /// The figure, of a unit of scale.
+    pub value: f64,
+    /// What more than that is called.
+    pub above: &'static str,
+    /// The setting of a run, `name value`, in which it is exceeded by chance alone.
+    pub unless: &'static str,
 }
 
 /// What a rate counts.

@@ -3,12 +3,14 @@
 //! In: a request, a server. Out: findings in lines; a database and a role dropped. Must never: drop
 //! the database or the role that it is connected by.
 
+use super::build::owner;
 use super::connection;
 use super::lines::Lines;
 use crate::signals::Signals;
 use prony_dialect::hammerdb::plan::WORKLOAD;
-use prony_dialect::hammerdb::{Ended, SchemaRequest};
-use prony_server::control::{quote_identifier, quote_literal};
+use prony_dialect::hammerdb::{Ended, Login, SchemaRequest};
+use prony_server::Control;
+use prony_server::control::quote_identifier;
 use prony_workload::State;
 use prony_workload::stop::watched;
 
@@ -75,18 +77,14 @@ pub fn delete(request: &SchemaRequest, lines: &Lines, signals: &Signals) -> Resu
             "{database} is pg_defaultdbase too: a database cannot be dropped from within"
         ));
     }
+    spare_others(&mut control, request)?;
     lines.told(1, "DELETING TPCC SCHEMA");
     let names = [
         ("DATABASE", database, "pg_database", "datname"),
         ("ROLE", &owner.user, "pg_roles", "rolname"),
     ];
     for (what, name, catalog, column) in names {
-        let sql = format!(
-            "select 1 from {catalog} where {column} = {}",
-            quote_literal(name)
-        );
-        let found = control.query_value(&sql);
-        if found.map_err(|error| error.to_string())?.is_none() {
+        if !owner::exists(&mut control, catalog, column, name)? {
             lines.told(1, format!("THERE IS NO {what} {name}"));
             continue;
         }
@@ -100,9 +98,34 @@ pub fn delete(request: &SchemaRequest, lines: &Lines, signals: &Signals) -> Resu
             watch.add(&control);
             control.execute(&sql)
         });
-        dropped.map_err(|error| error.to_string())?;
+        dropped.map_err(|error| match what {
+            "ROLE" => format!("the database is gone, the role {name} stays: {error}"),
+            _ => error.to_string(),
+        })?;
     }
     lines.told(1, "TPCC SCHEMA DELETED");
     lines.finished(1, true);
     Ok(Ended::default())
+}
+
+/// Settings outlive their scripts, and nobody is asked: a database that holds anything else is not
+/// dropped.
+fn spare_others(control: &mut Control, request: &SchemaRequest) -> Result<(), String> {
+    let database = &request.owner.database;
+    if !owner::exists(control, "pg_database", "datname", database)? {
+        return Ok(());
+    }
+    let inside = Login {
+        database: database.clone(),
+        ..request.superuser.clone()
+    };
+    let (_, mut control) = connection::open(&inside)?;
+    let strange = owner::tables(&mut control)?.strange;
+    if strange.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "Database {database} holds other tables than TPROC-C's ({}...): nothing is deleted",
+        strange.join(", ")
+    ))
 }

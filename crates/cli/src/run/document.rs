@@ -176,8 +176,11 @@ fn rates(run: &Run, server: Option<f64>) -> Vec<Rate> {
             Counted::Server => server?,
         };
         let per_scale = value / f64::from(run.workload.scale.max(1));
-        let (most, what) = of.most_per_scale.unwrap_or((f64::INFINITY, ""));
-        let note = (per_scale > most).then(|| format!("{what}: above {most} for each"));
+        let exceeded = of.most_per_scale.filter(|most| {
+            let mut settings = run.workload.settings.iter();
+            per_scale > most.value && !settings.any(|setting| setting == most.unless)
+        });
+        let note = exceeded.map(|most| format!("{}: above {} for each", most.above, most.value));
         Some(Rate {
             name: of.name.to_owned(),
             title: of.title.to_owned(),

@@ -74,16 +74,6 @@ pub fn run_plan(request: &RunRequest, profile: &str) -> WorkloadPlan {
 /// # Errors
 /// Why it cannot be built so.
 pub fn build_plan(request: &BuildRequest) -> Result<WorkloadPlan, String> {
-    for (asked, key) in [
-        (request.oracle_types, "pg_oracompat"),
-        (request.citus, "pg_cituscompat"),
-    ] {
-        if asked {
-            return Err(format!(
-                "Prony does not offer {key}: diset tpcc {key} false"
-            ));
-        }
-    }
     let Ok(scale) = u32::try_from(request.warehouses) else {
         return Err(format!(
             "{} warehouses are more than any database holds",
@@ -203,13 +193,23 @@ mod tests {
 
     #[test]
     fn what_is_not_offered_is_refused_by_its_key() {
-        let mut request = build(1, false);
-        request.citus = true;
-        let refusal = build_plan(&request).expect_err("citus");
-        assert!(
-            refusal.contains("diset tpcc pg_cituscompat false"),
-            "{refusal}"
-        );
+        for key in ["pg_oracompat", "pg_cituscompat"] {
+            let mut settings = Settings::default();
+            settings.set("pg", "tpcc", key, "true");
+            let refused = |complaints: &[String]| {
+                let words = format!("diset tpcc {key} false");
+                assert!(
+                    complaints.iter().any(|one| one.contains(&words)),
+                    "{complaints:?}"
+                );
+            };
+            let mut reader = Reader::new(&settings);
+            reader.build(output(), String::new());
+            refused(&reader.complaints);
+            let mut reader = Reader::new(&settings);
+            reader.run(output(), String::new(), String::new());
+            refused(&reader.complaints);
+        }
         assert!(build_plan(&build(u64::MAX, false)).is_err());
     }
 

@@ -62,10 +62,6 @@ pub struct BuildRequest {
     pub stored_procedures: bool,
     /// `order_line` in parts, from 200 warehouses on.
     pub partition: bool,
-    /// EDB's types (`pg_oracompat`).
-    pub oracle_types: bool,
-    /// Distributed tables (`pg_cituscompat`).
-    pub citus: bool,
     /// Where lines go.
     pub output: Output,
     /// The job's identifier.
@@ -108,6 +104,8 @@ pub enum Driver {
 pub struct RunRequest {
     /// The role that runs.
     pub login: Login,
+    /// The superuser, in the schema's database: for what is done after the run.
+    pub superuser: Login,
     /// How the run ends.
     pub driver: Driver,
     /// Virtual users that drive; the monitor not counted.
@@ -213,7 +211,15 @@ impl<'a> Reader<'a> {
         self.login("pg_user", "pg_pass", "pg_dbase")
     }
 
+    /// Schemas that Prony neither makes nor runs on.
+    fn refuse_other_schemas(&mut self) {
+        for key in ["pg_oracompat", "pg_cituscompat"] {
+            self.must_be_off(key);
+        }
+    }
+
     pub fn build(&mut self, output: Output, job: String) -> BuildRequest {
+        self.refuse_other_schemas();
         BuildRequest {
             superuser: self.superuser(),
             owner: self.owner(),
@@ -222,8 +228,6 @@ impl<'a> Reader<'a> {
             vusers: self.number("tpcc", "pg_num_vu", 1, 1024) as u32,
             stored_procedures: self.flag("pg_storedprocs"),
             partition: self.flag("pg_partition"),
-            oracle_types: self.flag("pg_oracompat"),
-            citus: self.flag("pg_cituscompat"),
             output,
             job,
         }
@@ -243,6 +247,7 @@ impl<'a> Reader<'a> {
         for key in ["pg_async_scale", "pg_connect_pool", "pg_dritasnap"] {
             self.must_be_off(key);
         }
+        self.refuse_other_schemas();
         let driver = if self.text("tpcc", "pg_driver") == "test" {
             Driver::Test
         } else {
@@ -254,6 +259,7 @@ impl<'a> Reader<'a> {
         };
         RunRequest {
             login: self.owner(),
+            superuser: self.login("pg_superuser", "pg_superuserpass", "pg_dbase"),
             driver,
             vusers: u32::try_from(self.settings.option("virtual_users")).unwrap_or(u32::MAX),
             iterations: self.number("tpcc", "pg_total_iterations", 1, u64::MAX),

@@ -20,7 +20,7 @@ mod load;
 mod log;
 mod logger;
 mod moments;
-mod number;
+pub(crate) mod number;
 mod options;
 mod plan;
 mod progress;

@@ -7,7 +7,9 @@
 use super::scram::{Binding, Scram};
 use super::session::{ChannelBinding, Login};
 use crate::ConnectError;
+use crate::Secret;
 use postgres_protocol::authentication::md5_hash;
+use postgres_protocol::password::{md5, scram_sha_256};
 
 const SCRAM: &[u8] = b"SCRAM-SHA-256";
 const SCRAM_PLUS: &[u8] = b"SCRAM-SHA-256-PLUS";
@@ -282,4 +284,14 @@ fn message(tag: u8, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
 
 fn malformed() -> ConnectError {
     ConnectError::Protocol("malformed authentication request".into())
+}
+/// What a server keeps of a role's password by this `password_encryption`: it is taken in place of
+/// the password, which then is in no statement and no log. `None`: an encryption that is not known.
+pub fn stored_password(encryption: &str, role: &str, password: &Secret) -> Option<String> {
+    let password = password.reveal();
+    match encryption {
+        "scram-sha-256" => Some(scram_sha_256(password.as_bytes())),
+        "md5" | "on" => Some(md5(password.as_bytes(), role)),
+        _ => None,
+    }
 }

@@ -13,7 +13,7 @@ pub mod session;
 
 pub use crate::log_in::TlsUse;
 pub use crate::{ConnectError, ServerError};
-pub use auth::AuthMethods;
+pub use auth::{AuthMethods, stored_password};
 pub use connector::{Connector, Progress};
 pub use handshake::{Handshake, Step};
 pub use session::{CancelKey, ChannelBinding, Login, Parameters, Session};

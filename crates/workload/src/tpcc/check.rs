@@ -293,6 +293,10 @@ fn condition(outcome: &Outcome) -> Finding {
     let number = outcome.number;
     let (demand, places) = (conditions::demand(number), conditions::places(number));
     let compared = grouped(outcome.compared);
+    if outcome.compared == 0 {
+        let text = format!("{demand}: not decided, there are no {places} yet");
+        return finding(State::Note, conditions::id(number), text);
+    }
     if outcome.broken == 0 {
         let text = format!("{demand} ({compared} {places})");
         return finding(State::Ok, conditions::id(number), text);
@@ -310,8 +314,8 @@ fn condition(outcome: &Outcome) -> Finding {
 /// Runs of the `hammerdb` profiles do not keep c_ytd_payment and c_payment_cnt.
 fn not_kept(uncounted: &Outcome) -> Finding {
     let text = format!(
-        "{}: not expected to hold here, and not decided. The history has payments of {} of {} \
-         customers that c_payment_cnt does not count: the profiles hammerdb and hammerdb-4.6 leave \
+        "{}: not expected to hold here for {} of {} customers, of whom the history has payments \
+         that c_payment_cnt does not count; it holds for the others. The profiles hammerdb and hammerdb-4.6 leave \
          c_ytd_payment and c_payment_cnt as they are, because HammerDB does. The other eleven \
          conditions hold after them too",
         conditions::demand(12),

@@ -20,7 +20,7 @@ use agenda::Agenda;
 use ear::Ears;
 use monitor::{Figures, Monitor, Watch};
 use prony_dialect::hammerdb::plan::{WORKLOAD, drive_plan, run_plan};
-use prony_dialect::hammerdb::{Driver, Ended, RunLine, RunRequest};
+use prony_dialect::hammerdb::{Driver, Ended, Login, RunLine, RunRequest};
 use prony_drive::{Driven, Tap};
 use prony_plan::{DrivePlan, WorkloadPlan};
 use prony_server::{Control, Facts, Target};
@@ -104,8 +104,13 @@ pub fn run(means: &Means<'_>, job: &mut Job) -> Result<Ended, String> {
     if let Driver::Timed { vacuum, .. } = means.request.driver {
         if vacuum {
             means.lines.told(1, RunLine::CheckpointAndVacuum);
-            checkpoint(&ready.target)?;
-            means.lines.told(1, RunLine::CheckpointAndVacuumComplete);
+            match checkpoint(&means.request.superuser) {
+                Ok(()) => means.lines.told(1, RunLine::CheckpointAndVacuumComplete),
+                // The result stands all the same.
+                Err(reason) => means
+                    .lines
+                    .told(1, format!("Checkpoint and Vacuum failed: {reason}")),
+            }
         }
         if means.request.time_profile.is_some() {
             means.lines.told(1, RunLine::GatheringTimings);
@@ -237,7 +242,10 @@ fn drive(
     };
     let figures = monitored.as_ref().ok().and_then(|watched| watched.figures);
     let (run, stored) = store::finish(means, ready, &driven, run, writer, figures);
-    let watched = monitored?;
+    let watched = monitored.map_err(|reason| match stored {
+        true => format!("{reason}; what was measured is kept: prony show {}", run.id),
+        false => reason,
+    })?;
     (job.result, job.counts) = (watched.result, watched.counts);
     Ok(Gone {
         driven,
@@ -277,8 +285,9 @@ fn tell_errors(run: &Run) {
     }
 }
 
-fn checkpoint(target: &Target) -> Result<(), String> {
-    let mut control = connection::connect(target)?;
+/// As HammerDB does it: by the superuser, since others have no right to a checkpoint.
+fn checkpoint(superuser: &Login) -> Result<(), String> {
+    let (_, mut control) = connection::open(superuser)?;
     for statement in ["checkpoint", "vacuum"] {
         control
             .execute(statement)

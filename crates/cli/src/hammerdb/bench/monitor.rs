@@ -184,6 +184,11 @@ impl<'a> Monitor<'a> {
             self.means.lines.told(1, line);
         }
         watched.figures = Some(figures);
+        if self.means.minute != super::super::MINUTE {
+            let seconds = self.means.minute.as_secs_f64();
+            let line = format!("A rehearsal: each minute of this test lasted {seconds} s");
+            self.means.lines.told(1, line);
+        }
         Ok(())
     }
 

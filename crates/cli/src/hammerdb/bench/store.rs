@@ -26,6 +26,7 @@ pub fn begin(
             "hammerdbcli": dictionary,
             "virtual_users": means.request.vusers,
             "job": means.request.job,
+            "minute_s": means.minute.as_secs_f64(),
         }),
         plan: Plan {
             server: ServerPlan::Url(String::new()),
@@ -54,6 +55,9 @@ pub fn begin(
         ready.seed,
     );
     let writer = RunStore::open(None).and_then(|store| store.begin(&mut run));
+    let writer = writer.map_err(|error| {
+        super::super::complain(&format!("hammerdbcli: the run is not kept: {error}\n"));
+    });
     (run, writer.ok())
 }
 
@@ -70,6 +74,9 @@ pub fn finish(
     let (drive, shares) = (&ready.drive, ready.loaded.program.shares());
     document::end(&mut run, drive, driven, tpm, &shares, means.signals.asked());
     run.checks = prony_judge::judge(&run);
+    if let Some(figures) = figures {
+        tell_of_others(&run, figures);
+    }
     let invalid = run.checks.iter();
     for check in invalid.filter(|check| check.severity == Severity::Invalid) {
         super::super::complain(&format!(
@@ -89,4 +96,25 @@ pub fn finish(
         None => false,
     };
     (run, stored)
+}
+
+/// By how much the server's count of orders may be off from this run's own: what is under way at
+/// the edges of the window, of so many virtual users.
+const EDGES: f64 = 0.05;
+
+/// NOPM is the growth of the schema's order numbers, as HammerDB has it: whoever else orders on the
+/// schema counts too.
+fn tell_of_others(run: &Run, figures: Figures) {
+    let own = run.rates.iter().find(|rate| rate.name == "NOPM");
+    let (Some(own), whole) = (own, figures.nopm as f64) else {
+        return;
+    };
+    let edges = f64::from(run.drive.clients) / run.window.measured_s.max(1.0) * 60.0;
+    if whole > own.value * (1.0 + EDGES) + edges {
+        super::super::complain(&format!(
+            "hammerdbcli: the schema grew by {} new orders a minute, and these virtual users made \
+             {:.0}: somebody else ordered meanwhile\n",
+            figures.nopm, own.value
+        ));
+    }
 }

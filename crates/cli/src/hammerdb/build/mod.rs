@@ -4,7 +4,7 @@
 //! HammerDB's lines of what is done while it is done. Must never: load into a database that has
 //! tables of somebody else's, or say that something is done which is not.
 
-mod owner;
+pub mod owner;
 mod progress;
 
 use super::connection;
@@ -58,9 +58,11 @@ pub fn build(request: &BuildRequest, lines: &Lines, signals: &Signals) -> Result
 /// Sees to the role and its database; gives the way there, and what became of it.
 fn prepare(request: &BuildRequest, lines: &Lines) -> Result<(Target, Database), String> {
     let (_, mut control) = connection::open(&request.superuser)?;
+    // A build that is refused changes nobody's password.
+    let database = owner::look(&mut control, request)?;
     owner::role(&mut control, &request.owner, &request.superuser.user)?;
     let (name, role) = (&request.owner.database, &request.owner.user);
-    let database = owner::database(&mut control, request)?;
+    owner::database(&mut control, request, &database)?;
     match database {
         Database::Created => lines.told(
             1,

@@ -7,10 +7,11 @@ use super::super::connection;
 use prony_dialect::hammerdb::{BuildRequest, Login};
 use prony_server::Control;
 use prony_server::control::{Error, quote_identifier, quote_literal};
+use prony_wire::postgres::stored_password;
 
 /// What became of the database.
 pub enum Database {
-    /// It is new.
+    /// There is none yet.
     Created,
     /// It was there, without tables.
     Empty,
@@ -28,7 +29,7 @@ pub fn role(control: &mut Control, owner: &Login, superuser: &str) -> Result<(),
         return Ok(());
     }
     let name = quote_identifier(&owner.user);
-    let password = quote_literal(owner.password.reveal());
+    let password = quote_literal(&kept_password(control, owner)?);
     let exists = exists(control, "pg_roles", "rolname", &owner.user)?;
     let verb = if exists { "alter" } else { "create" };
     let sql = format!("{verb} user {name} password {password}");
@@ -56,13 +57,109 @@ pub fn role(control: &mut Control, owner: &Login, superuser: &str) -> Result<(),
         .map_err(|error| refused(&grant, &error))
 }
 
-/// Creates the database, or looks whether the one that is there can be used.
+/// The password as the server keeps it, so that its log has none.
+fn kept_password(control: &mut Control, owner: &Login) -> Result<String, String> {
+    let encryption = control
+        .query_value("show password_encryption")
+        .map_err(|error| refused("reading password_encryption", &error))?;
+    let encryption = encryption.unwrap_or_default();
+    stored_password(&encryption, &owner.user, &owner.password).ok_or_else(|| {
+        format!("the server's password_encryption is {encryption}, which Prony does not know")
+    })
+}
+
+/// Looks at the database, before anything is changed.
 ///
 /// # Errors
-/// It has tables, or the server refuses it.
-pub fn database(control: &mut Control, request: &BuildRequest) -> Result<Database, String> {
+/// It has tables, or the server does not let us look.
+pub fn look(control: &mut Control, request: &BuildRequest) -> Result<Database, String> {
     let owner = &request.owner;
     if !exists(control, "pg_database", "datname", &owner.database)? {
+        return Ok(Database::Created);
+    }
+    let inside = Login {
+        database: owner.database.clone(),
+        ..request.superuser.clone()
+    };
+    let (_, mut control) = connection::open(&inside)?;
+    match tables(&mut control)? {
+        Tables { all: 0, .. } => Ok(Database::Empty),
+        Tables { begun: true, .. } => Ok(Database::Begun),
+        _ => Err(format!(
+            "Database {} exists but is not empty, specify a new or empty database name",
+            owner.database
+        )),
+    }
+}
+
+/// What a database has.
+pub struct Tables {
+    /// Tables and views.
+    pub all: u64,
+    /// Those that are not TPROC-C's, some of their names.
+    pub strange: Vec<String>,
+    /// A build in it was broken off.
+    pub begun: bool,
+}
+
+/// Looks for tables in the database of this connection.
+///
+/// # Errors
+/// The server refuses it.
+pub fn tables(control: &mut Control) -> Result<Tables, String> {
+    // A build that was broken off has Prony's note of it beside its tables.
+    let sql = "select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace \
+         where c.relkind in ('r', 'p', 'v', 'm', 'f') and n.nspname !~ '^pg_' \
+         and n.nspname <> 'information_schema' order by 1";
+    let rows = control
+        .query(sql)
+        .map_err(|error| refused("looking for tables", &error))?;
+    let names = rows.iter().filter_map(|row| row.first()?.as_deref());
+    let is_ours =
+        |name: &str| NAMES.contains(&name) || name.strip_prefix("ol_").is_some_and(is_number);
+    Ok(Tables {
+        all: rows.len() as u64,
+        strange: names
+            .clone()
+            .filter(|name| !is_ours(name))
+            .take(3)
+            .map(str::to_owned)
+            .collect(),
+        begun: names.clone().any(|name| name == NOTE),
+    })
+}
+
+/// The note of a build that goes on.
+const NOTE: &str = "prony_tpcc_load";
+/// TPROC-C's tables, and the note.
+const NAMES: [&str; 10] = [
+    "warehouse",
+    "district",
+    "customer",
+    "history",
+    "new_order",
+    "orders",
+    "order_line",
+    "item",
+    "stock",
+    NOTE,
+];
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Makes the database, or lets the role fill the one that is there.
+///
+/// # Errors
+/// The server refuses it.
+pub fn database(
+    control: &mut Control,
+    request: &BuildRequest,
+    found: &Database,
+) -> Result<(), String> {
+    let owner = &request.owner;
+    if matches!(found, Database::Created) {
         let mut sql = format!(
             "create database {} owner {}",
             quote_identifier(&owner.database),
@@ -71,45 +168,38 @@ pub fn database(control: &mut Control, request: &BuildRequest) -> Result<Databas
         if request.tablespace != "pg_default" && !request.tablespace.is_empty() {
             sql += &format!(" tablespace {}", quote_identifier(&request.tablespace));
         }
-        return match control.execute(&sql) {
-            Ok(_) => Ok(Database::Created),
-            Err(error) => Err(refused(&sql, &error)),
+        return control
+            .execute(&sql)
+            .map(drop)
+            .map_err(|error| refused(&sql, &error));
+    }
+    if matches!(found, Database::Empty) {
+        let inside = Login {
+            database: owner.database.clone(),
+            ..request.superuser.clone()
         };
+        let (_, mut control) = connection::open(&inside)?;
+        let sql = format!(
+            "grant create, usage on schema public to {}",
+            quote_identifier(&owner.user)
+        );
+        control
+            .execute(&sql)
+            .map_err(|error| refused(&sql, &error))?;
     }
-    let inside = Login {
-        database: owner.database.clone(),
-        ..request.superuser.clone()
-    };
-    let (_, mut control) = connection::open(&inside)?;
-    // A build that was broken off has Prony's note of it beside its tables.
-    let sql = "select count(*), count(*) filter (where c.relname = 'prony_tpcc_load') \
-         from pg_class c join pg_namespace n on n.oid = c.relnamespace \
-         where c.relkind in ('r', 'p', 'v', 'm', 'f') and n.nspname !~ '^pg_' \
-         and n.nspname <> 'information_schema'";
-    let rows = control
-        .query(sql)
-        .map_err(|error| refused("looking for tables", &error))?;
-    let count = |column: usize| rows.first().and_then(|row| row.get(column)?.as_deref());
-    match (count(0), count(1)) {
-        (Some("0"), _) => {
-            let sql = format!(
-                "grant create, usage on schema public to {}",
-                quote_identifier(&owner.user)
-            );
-            control
-                .execute(&sql)
-                .map_err(|error| refused(&sql, &error))?;
-            Ok(Database::Empty)
-        }
-        (_, Some("1")) => Ok(Database::Begun),
-        _ => Err(format!(
-            "Database {} exists but is not empty, specify a new or empty database name",
-            owner.database
-        )),
-    }
+    Ok(())
 }
 
-fn exists(control: &mut Control, catalog: &str, column: &str, name: &str) -> Result<bool, String> {
+/// Whether a catalog has this name.
+///
+/// # Errors
+/// The server refuses it.
+pub fn exists(
+    control: &mut Control,
+    catalog: &str,
+    column: &str,
+    name: &str,
+) -> Result<bool, String> {
     let sql = format!(
         "select 1 from {catalog} where {column} = {}",
         quote_literal(name)

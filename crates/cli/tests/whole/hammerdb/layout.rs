@@ -62,5 +62,10 @@ fn the_output_is_laid_out_as_that_of_hammerdb() {
 
     let shown = ok(&hammer.input(&hammer.run(0, 1)));
     let recorded: Vec<String> = RUN.lines().map(str::to_owned).collect();
-    assert_eq!(shapes(&hammer, &shown, "Script loaded"), recorded);
+    let mut printed = shapes(&hammer, &shown, "Script loaded");
+    // Of a rehearsal alone; the recorded one was none.
+    let before = printed.len();
+    printed.retain(|line| !line.contains("A rehearsal: each minute of this test lasted N s"));
+    assert_eq!(before, printed.len() + 1, "{shown}");
+    assert_eq!(printed, recorded);
 }

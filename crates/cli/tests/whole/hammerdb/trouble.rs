@@ -46,6 +46,22 @@ fn mistakes_are_told_and_change_nothing() {
         &format!("{database}buildschema\n"),
         "Database mistakes_beside exists but is not empty, specify a new or empty database name",
     );
+    // A refused build changes no password, and what is not TPROC-C's is not dropped.
+    control
+        .execute("CREATE ROLE mistakes LOGIN PASSWORD 'of-before'")
+        .expect("a role");
+    fails(&format!("{database}buildschema\n"), "is not empty");
+    let before = hammer.bench.url.replace(
+        &format!("postgres:{}@", hammer.bench.password),
+        "mistakes:of-before@",
+    );
+    assert_eq!(number(&mut crate::common::control(&before), "SELECT 7"), 7);
+    control.execute("DROP ROLE mistakes").expect("it goes");
+    fails(
+        &format!("{database}deleteschema\n"),
+        "holds other tables than TPROC-C's (mine...): nothing is deleted",
+    );
+    assert_eq!(number(&mut control, "SELECT count(*) FROM mine"), 0);
     let postgres = format!(
         "{database}diset tpcc pg_user postgres\ndiset tpcc pg_pass {}\n",
         hammer.bench.password

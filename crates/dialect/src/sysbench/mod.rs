@@ -1,0 +1,46 @@
+//! The sysbench dialect, after 1.0.20, and 1.1 where asked for.
+//!
+//! In: arguments and a [`Compat`]; plain figures. Out: an [`Invocation`], what it means to the core;
+//! the text of headers, progress, reports and messages. Must never: connect, measure, read a clock or
+//! print; show a password.
+//!
+//! sysbench's words are its interface: scripts and parsers match them. They are facts here; the code
+//! around them is Prony's. Where Prony differs on purpose: numbers below 0 and a percentile that is no
+//! number are refused instead of running into nonsense; a test without a command says which there are;
+//! tests that measure no database are not run.
+
+mod args;
+mod bundled;
+mod compat;
+mod config;
+mod connect;
+mod header;
+mod help;
+mod histogram;
+mod messages;
+mod number;
+mod options;
+mod plan;
+mod printed;
+mod progress;
+mod report;
+mod settings;
+mod spec;
+
+pub use args::{Host, read};
+pub use bundled::{BUNDLED, Bundled, Command, Extra, OTHERS, Value};
+pub use compat::{BadCompat, COMPAT_VARIABLE, Compat};
+pub use connect::{Driver, Endpoint, driver, endpoints, pgsql_url, ps_mode};
+pub use header::{THREADS_STARTED, WORKERS, command_header, run_header};
+pub use help::help;
+pub use histogram::{BUCKETS, Histogram, bucket, bucket_value_ms};
+pub use messages::*;
+pub use options::{
+    Database, Given, Ignored, Invocation, Mysql, Native, PGSQL_IGNORED, Pgsql, Random, Script,
+    ScriptSource, Settings,
+};
+pub use plan::{Asked, asked, load_jobs, unsupported, workload_plan};
+pub use printed::{Level, Printed, Refused, debug, fatal, warning};
+pub use progress::{Counters, Progress, Queue, progress};
+pub use report::{Fairness, Latency, Report, checkpoint, report};
+pub use spec::{Sort, Spec, key};

@@ -1,0 +1,127 @@
+//! Values as sysbench reads them.
+//!
+//! In: texts. Out: numbers, sizes, switches, lists. Must never: be stricter than sysbench, or accept an
+//! integer it refuses.
+
+use crate::pgbench::number::atof;
+
+/// An integer option: decimal, all of the text, of 32 bits; nothing is 0.
+pub fn int(text: &str) -> Option<i32> {
+    let digits = text.trim_start();
+    if text.is_empty() {
+        return Some(0);
+    }
+    // `parse` takes one sign and digits, as strtol does.
+    digits.parse().ok()
+}
+
+/// A size: digits and one of K, M, G, T; anything else is 0, which callers refuse.
+pub fn size(text: &str) -> u64 {
+    let text = text.trim_start();
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (digits, suffix) = text.split_at(end);
+    let power = match suffix {
+        "" => 0,
+        "k" | "K" => 1,
+        "m" | "M" => 2,
+        "g" | "G" => 3,
+        "t" | "T" => 4,
+        _ => return 0,
+    };
+    let number: u64 = digits.parse().unwrap_or(0);
+    number.checked_mul(1 << (10 * power)).unwrap_or(0)
+}
+
+/// A number at the beginning of a text, 0 where there is none: `3x` is 3, as by strtod.
+pub fn leading(text: &str) -> f64 {
+    let number = atof(text);
+    if number.is_finite() { number } else { 0.0 }
+}
+
+/// A number of a test's option: its beginning, without what follows the point.
+pub fn whole(text: &str) -> i64 {
+    leading(text) as i64
+}
+
+/// A switch on the command line; none if the word is not known.
+pub fn switch(text: Option<&str>) -> Option<bool> {
+    match text {
+        None | Some("on" | "true" | "1") => Some(true),
+        Some("off" | "false" | "0") => Some(false),
+        Some(_) => None,
+    }
+}
+
+/// A list; empty elements do not count.
+pub fn list(text: &str) -> Vec<String> {
+    let elements = text
+        .split(',')
+        .map(str::trim)
+        .filter(|element| !element.is_empty());
+    elements.map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_whole_texts() {
+        let read = ["", "0", "+3", "-5", " 7", "2147483647"].map(int);
+        assert_eq!(read, [0, 0, 3, -5, 7, i32::MAX].map(Some));
+        for wrong in [
+            "abc",
+            "1x",
+            "4k",
+            "0x10",
+            "1.9",
+            "2147483648",
+            "99999999999",
+            "1 ",
+            " ",
+        ] {
+            assert_eq!(int(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_suffixes() {
+        assert_eq!(
+            ["64K", "1k", "2M", "1G", "1T", "12"].map(size),
+            [65_536, 1_024, 2 << 20, 1 << 30, 1 << 40, 12]
+        );
+        assert_eq!(
+            ["12Q", "12.5", "", "K", "99999999999999999999", "1KB"].map(size),
+            [0; 6]
+        );
+    }
+
+    #[test]
+    fn options_of_tests_are_leading_numbers() {
+        let numbers = [
+            "3x", "1e1", "abc", "2k", "1.5", "-1", "", "1e", "--1", "é", "1e400",
+        ];
+        assert_eq!(numbers.map(whole), [3, 10, 0, 2, 1, -1, 0, 1, 0, 0, 0]);
+        assert_eq!(leading("0.2"), 0.2);
+    }
+
+    #[test]
+    fn switches_and_lists() {
+        assert_eq!(switch(None), Some(true));
+        assert_eq!(
+            [Some("on"), Some("true"), Some("1")].map(switch),
+            [Some(true); 3]
+        );
+        assert_eq!(
+            [Some("off"), Some("false"), Some("0")].map(switch),
+            [Some(false); 3]
+        );
+        for wrong in ["", "ON", "yes", "maybe", "True"] {
+            assert_eq!(switch(Some(wrong)), None);
+        }
+        assert_eq!(list("a,,b, c"), ["a", "b", "c"]);
+        assert!(list("").is_empty());
+    }
+}

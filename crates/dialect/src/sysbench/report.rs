@@ -1,0 +1,189 @@
+//! The report at the end and at checkpoints.
+//!
+//! In: figures. Out: text, at [`super::Level::Notice`]. Must never: measure, or leave a line out.
+
+use super::compat::Compat;
+use super::histogram::Histogram;
+use super::progress::{Counters, per_second};
+
+/// Exact figures of latency, ms.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Latency {
+    /// Shortest.
+    pub min_ms: f64,
+    /// Mean.
+    pub avg_ms: f64,
+    /// Longest.
+    pub max_ms: f64,
+    /// Of all events.
+    pub sum_ms: f64,
+}
+
+/// How evenly threads took part.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Fairness {
+    /// Events of a thread, mean.
+    pub events_avg: f64,
+    /// Their standard deviation.
+    pub events_stddev: f64,
+    /// Time that a thread spent in events, mean, s.
+    pub time_avg_s: f64,
+    /// Its standard deviation, s.
+    pub time_stddev_s: f64,
+}
+
+impl Fairness {
+    /// Of each thread's events and the seconds it spent in them.
+    pub fn of_threads(threads: &[(u64, f64)]) -> Self {
+        let (events_avg, events_stddev) = moments(threads, |thread| thread.0 as f64);
+        let (time_avg_s, time_stddev_s) = moments(threads, |thread| thread.1);
+        Fairness {
+            events_avg,
+            events_stddev,
+            time_avg_s,
+            time_stddev_s,
+        }
+    }
+}
+
+/// Mean and standard deviation of all there are.
+fn moments(threads: &[(u64, f64)], of: impl Fn(&(u64, f64)) -> f64) -> (f64, f64) {
+    if threads.is_empty() {
+        return (0.0, 0.0);
+    }
+    let count = threads.len() as f64;
+    let mean = threads.iter().map(&of).sum::<f64>() / count;
+    let squares = threads.iter().map(|thread| (of(thread) - mean).powi(2));
+    (mean, (squares.sum::<f64>() / count).sqrt())
+}
+
+/// What a report tells: of the whole run, or since the last checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Report<'a> {
+    /// Whether a database was spoken to.
+    pub sql: bool,
+    /// What was done.
+    pub counters: Counters,
+    /// The time in which it was done, s: rates divide by it.
+    pub interval_s: f64,
+    /// Since the start, s.
+    pub total_s: f64,
+    /// Latency.
+    pub latency: Latency,
+    /// `--percentile`; 0 is none.
+    pub percentile: u8,
+    /// That percentile, ms: [`Histogram::percentile_ms`].
+    pub percentile_ms: f64,
+    /// With `--histogram`.
+    pub histogram: Option<&'a Histogram>,
+    /// How even threads were.
+    pub fairness: Fairness,
+}
+
+/// The report, line for line as sysbench of this version prints it.
+pub fn report(report: &Report<'_>, compat: Compat) -> String {
+    let mut text = report.histogram.map(Histogram::block).unwrap_or_default();
+    if report.sql {
+        text += &sql(&report.counters, report.interval_s);
+    }
+    text.push('\n');
+    text += &general(report, compat);
+    text += &latency(report);
+    let Fairness {
+        events_avg,
+        events_stddev,
+        time_avg_s,
+        time_stddev_s,
+    } = report.fairness;
+    text += &format!(
+        "Threads fairness:
+    events (avg/stddev):           {events_avg:.4}/{events_stddev:3.2}
+    execution time (avg/stddev):   {time_avg_s:.4}/{time_stddev_s:3.2}
+
+"
+    );
+    text
+}
+
+/// The report at a checkpoint, so many seconds from the start.
+pub fn checkpoint(at_s: u64, figures: &Report<'_>, compat: Compat) -> String {
+    format!("[ {at_s}s ] Checkpoint report:\n") + &report(figures, compat)
+}
+
+fn sql(counters: &Counters, interval_s: f64) -> String {
+    let rated = |count: u64| {
+        let rate = per_second(count, interval_s);
+        format!("{count:<6} ({rate:.2} per sec.)")
+    };
+    format!(
+        "SQL statistics:
+    queries performed:
+        read:                            {}
+        write:                           {}
+        other:                           {}
+        total:                           {}
+    transactions:                        {}
+    queries:                             {}
+    ignored errors:                      {}
+    reconnects:                          {}
+",
+        counters.reads,
+        counters.writes,
+        counters.others,
+        counters.queries(),
+        rated(counters.events),
+        rated(counters.queries()),
+        rated(counters.errors),
+        rated(counters.reconnects),
+    )
+}
+
+fn general(report: &Report<'_>, compat: Compat) -> String {
+    let events = report.counters.events;
+    match compat {
+        Compat::V1_0 => format!(
+            "General statistics:
+    total time:                          {:.4}s
+    total number of events:              {events}
+
+",
+            report.total_s
+        ),
+        Compat::V1_1 => format!(
+            "Throughput:
+    events/s (eps):                      {:.4}
+    time elapsed:                        {:.4}s
+    total number of events:              {events}
+
+",
+            per_second(events, report.interval_s),
+            report.total_s
+        ),
+    }
+}
+
+fn latency(report: &Report<'_>) -> String {
+    let Latency {
+        min_ms,
+        avg_ms,
+        max_ms,
+        sum_ms,
+    } = report.latency;
+    let percentile = match report.percentile {
+        0 => "         percentile stats:               disabled".to_owned(),
+        percent => format!(
+            "        {percent:3}th percentile: {:27.2}",
+            report.percentile_ms
+        ),
+    };
+    format!(
+        "Latency (ms):
+         min: {min_ms:39.2}
+         avg: {avg_ms:39.2}
+         max: {max_ms:39.2}
+{percentile}
+         sum: {sum_ms:39.2}
+
+"
+    )
+}

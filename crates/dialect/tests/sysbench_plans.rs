@@ -1,0 +1,307 @@
+//! What command lines of sysbench mean to the core, and the messages of commands and errors.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use prony_dialect::sysbench::{
+    Asked, BUNDLED, Command, Compat, Driver, Endpoint, Host, Ignored, Invocation, Level, Native,
+    asked, command_header, creating_index, creating_table, driver, dropping_table, endpoints,
+    failing_function, fatal, forced_shutdown, function_failed, inserting, load_jobs, mysql_failed,
+    mysql_not_prepared, mysql_unreachable, pgsql_failed, pgsql_not_prepared, pgsql_unreachable,
+    pgsql_url, prewarming, ps_mode, read, repeated, sql_error, unsupported, workload_plan,
+};
+use prony_plan::{Arrival, MAX_TIME, Pace, QueryMode, Stop};
+
+struct Nowhere;
+
+impl Host for Nowhere {
+    fn find_script(&self, _: &str) -> Option<PathBuf> {
+        None
+    }
+
+    fn read_file(&self, _: &Path) -> Result<String, String> {
+        Err("No such file or directory".to_owned())
+    }
+}
+
+fn of(compat: Compat, line: &str) -> Native {
+    let arguments: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+    match read(&arguments, compat, &Nowhere) {
+        Ok(Invocation::Native(native)) => *native,
+        other => panic!("{line}: {other:?}"),
+    }
+}
+
+fn native(line: &str) -> Native {
+    of(Compat::V1_0, line)
+}
+
+fn drive(line: &str) -> Asked {
+    asked(&native(line).settings, 4).expect(line)
+}
+
+#[test]
+fn how_a_run_is_driven() {
+    let plain = drive("--threads=16 --time=60 oltp_read_write run");
+    assert_eq!(
+        (plain.drive.clients, plain.drive.threads, plain.events),
+        (16, 1, None)
+    );
+    assert_eq!(
+        (plain.drive.pace, plain.drive.protocol),
+        (Pace::Closed, QueryMode::Prepared)
+    );
+    // All that began is awaited.
+    assert_eq!(plain.drive.stop, Stop::Starts(Duration::from_secs(60)));
+    assert_eq!(
+        (plain.drive.seed, plain.drive.warmup),
+        (None, Duration::ZERO)
+    );
+    assert!(!plain.drive.reconnect && plain.drive.latency_limit.is_none());
+    let rated = drive(
+        "--threads=1000 --rate=50 --rand-seed=7 --events=500 --forced-shutdown=5 --db-ps-mode=disable --mysql-ignore-errors=1213,2013 oltp_insert run",
+    );
+    let pace = Pace::Rate {
+        rate_tps: 50.0,
+        arrival: Arrival::Poisson,
+    };
+    assert_eq!(
+        (rated.drive.pace, rated.drive.protocol),
+        (pace, QueryMode::Simple)
+    );
+    assert_eq!(
+        (rated.drive.threads, rated.drive.seed, rated.events),
+        (4, Some(7), Some(500))
+    );
+    assert_eq!(rated.drive.stop, Stop::After(Duration::from_secs(10)));
+    assert_eq!(rated.drive.grace, Duration::from_secs(5));
+    assert!(rated.drive.reconnect);
+    let endless = drive("--time=0 oltp_insert run");
+    assert_eq!(endless.drive.stop, Stop::Starts(MAX_TIME));
+    let warm = of(Compat::V1_1, "--warmup-time=30 oltp_insert run");
+    assert_eq!(
+        asked(&warm.settings, 1).unwrap().drive.warmup,
+        Duration::from_secs(30)
+    );
+    let wrong = native("--db-ps-mode=foo oltp_insert run");
+    let text = "FATAL: Invalid value for db-ps-mode: foo\n";
+    assert_eq!(asked(&wrong.settings, 1).unwrap_err(), text);
+    assert_eq!(ps_mode(&wrong.settings.database).unwrap_err(), text);
+    assert_eq!(
+        load_jobs(&native("--threads=7 oltp_insert prepare").settings),
+        7
+    );
+}
+
+#[test]
+fn the_workload_gets_every_option_it_knows() {
+    let plan = workload_plan(&native(
+        "--tables=250 --table-size=25000 --skip-trx=on --range_selects=off --rand-type=pareto --rand-pareto-h=0.3 oltp_read_only run",
+    ));
+    assert_eq!((plan.name.as_str(), plan.scale), ("oltp_read_only", None));
+    let option = |name: &str| plan.options.get(name).map(ToString::to_string);
+    for (name, want) in [
+        ("tables", Some("250")),
+        ("table_size", Some("25000")),
+        ("skip_trx", Some("true")),
+        ("range_selects", Some("false")),
+        ("range_size", Some("100")),
+        ("point_selects", Some("10")),
+        ("mysql_storage_engine", Some("\"innodb\"")),
+        ("rand_type", Some("\"pareto\"")),
+        ("rand_pareto_h", Some("0.3")),
+        ("rand_spec_pct", None),
+        ("pgsql_variant", None),
+    ] {
+        assert_eq!(option(name).as_deref(), want, "{name}");
+    }
+    let special = workload_plan(&native("--rand-spec-pct=2 oltp_point_select run"));
+    assert_eq!(special.options["rand_type"], "special".into());
+    assert_eq!(special.options["rand_spec_pct"], 2.into());
+    assert_eq!(special.options["rand_spec_iter"], 12.into());
+    assert_eq!(special.options["point_selects"], 1.into());
+    let bulk = workload_plan(&native("--threads=3 --table-size=9 bulk_insert run"));
+    assert_eq!(bulk.options.len(), 1);
+    assert_eq!(bulk.options["tables"], 3.into());
+}
+
+/// Without it a run would begin only to be refused.
+#[test]
+fn workloads_exist_and_know_all_options() {
+    for compat in [Compat::V1_0, Compat::V1_1] {
+        for test in BUNDLED {
+            let plan = workload_plan(&of(compat, &format!("{} run", test.name)));
+            let workload = prony_workload::find(&plan.name).expect(test.name);
+            let problems = prony_workload::option_problems(workload, &plan);
+            assert!(problems.is_empty(), "{}: {problems:?}", test.name);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    let why = |compat, line: &str| unsupported(&of(compat, line));
+    assert_eq!(why(Compat::V1_0, "oltp_insert run"), None);
+    for (line, part) in [
+        ("--mysql-dry-run oltp_insert run", "--mysql-dry-run"),
+        ("--mysql-compression oltp_insert run", "not compressed"),
+        ("--reconnect=3 oltp_insert run", "--reconnect=3"),
+    ] {
+        assert!(why(Compat::V1_1, line).expect(line).contains(part));
+    }
+    assert_eq!(why(Compat::V1_1, "--reconnect=0 oltp_insert run"), None);
+}
+
+#[test]
+fn connections_take_places_in_turn() {
+    let places = |options: &str| -> Vec<String> {
+        let asked = native(&format!("{options} oltp_insert run"));
+        let places = endpoints(&asked.settings.database.mysql);
+        places.iter().map(Endpoint::to_string).collect()
+    };
+    assert_eq!(places(""), ["host 'localhost', port 3306"]);
+    assert_eq!(
+        places("--mysql-host=a,b --mysql-port=1,2"),
+        [
+            "host 'a', port 1",
+            "host 'a', port 2",
+            "host 'b', port 1",
+            "host 'b', port 2"
+        ]
+    );
+    assert_eq!(
+        places("--mysql-host=a --mysql-socket=/x,/y"),
+        ["socket '/x'", "socket '/y'"]
+    );
+    assert_eq!(
+        places("--mysql-host= --mysql-port=abc"),
+        ["host 'localhost', port 0"]
+    );
+    let database = |options: &str| {
+        native(&format!("{options} oltp_insert run"))
+            .settings
+            .database
+    };
+    assert_eq!(driver(&database("")), Ok(Driver::Mysql));
+    assert_eq!(driver(&database("--db-driver=pgsql")), Ok(Driver::Pgsql));
+    let wrong = driver(&database("--db-driver=help")).unwrap_err();
+    assert_eq!(wrong, "FATAL: invalid database driver name: 'help'\n");
+    let url = |options: &str| pgsql_url(&database(&format!("--db-driver=pgsql {options}")).pgsql);
+    assert_eq!(
+        url(""),
+        "postgresql://sbtest@/sbtest?host=localhost&port=5432"
+    );
+    assert_eq!(
+        url(
+            "--pgsql-host=/tmp/x --pgsql-port=5 --pgsql-user=a@b --pgsql-password=p:w/ --pgsql-db=d?"
+        ),
+        "postgresql://a%40b:p%3Aw%2F@/d%3F?host=%2Ftmp%2Fx&port=5"
+    );
+    let new = of(
+        Compat::V1_1,
+        "--db-driver=pgsql --pgsql-sslmode=require oltp_insert run",
+    );
+    assert!(pgsql_url(&new.settings.database.pgsql).ends_with("&sslmode=require"));
+}
+
+#[test]
+fn errors_to_ignore() {
+    let ignored = |list: &str| {
+        let asked = native(&format!("--mysql-ignore-errors={list} oltp_insert run"));
+        asked.settings.database.mysql.ignored
+    };
+    assert!(ignored("all").has(1) && ignored("all").reconnects());
+    assert!(ignored("1,all").has(7));
+    assert_eq!(ignored("1213,x,1205"), Ignored::Codes(vec![1213, 1205]));
+    assert!(ignored("2006").reconnects() && !ignored("1213").reconnects());
+    assert!(!ignored("").has(1213));
+}
+
+#[test]
+fn commands_say_what_they_do() {
+    let header = |line: &str| command_header(&native(line));
+    let workers = "Initializing worker threads...\n\n";
+    assert_eq!(header("--threads=2 oltp_insert prepare"), workers);
+    assert_eq!(header("--threads=2 oltp_insert prewarm"), workers);
+    assert_eq!(header("oltp_insert prepare"), "");
+    assert_eq!(header("--threads=2 oltp_insert cleanup"), "");
+    assert_eq!(header("--threads=2 bulk_insert prepare"), "");
+    assert!(header("oltp_insert run").ends_with(workers));
+    assert_eq!(creating_table("sbtest1"), "Creating table 'sbtest1'...\n");
+    assert_eq!(
+        inserting(1000, "sbtest1"),
+        "Inserting 1000 records into 'sbtest1'\n"
+    );
+    assert_eq!(
+        creating_index("sbtest1"),
+        "Creating a secondary index on 'sbtest1'...\n"
+    );
+    assert_eq!(dropping_table("sbtest3"), "Dropping table 'sbtest3'...\n");
+    assert_eq!(prewarming("sbtest1"), "Prewarming table sbtest1\n");
+    assert!(Level::Notice.shows_at(3) && !Level::Notice.shows_at(2) && Level::Fatal.shows_at(0));
+}
+
+#[test]
+fn errors_of_servers() {
+    let place = Endpoint::Host("127.0.0.1".to_owned(), 1).to_string();
+    assert_eq!(
+        mysql_unreachable(&place, 2002, "Can't connect"),
+        "FATAL: unable to connect to MySQL server on host '127.0.0.1', port 1, aborting...\nFATAL: error 2002: Can't connect\n"
+    );
+    assert_eq!(
+        pgsql_unreachable("connection refused\n"),
+        "FATAL: Connection to database failed: connection refused\n\n"
+    );
+    assert_eq!(
+        mysql_failed(false, 1146, "Table 'x' doesn't exist", "select 1"),
+        "FATAL: mysql_drv_query() returned error 1146 (Table 'x' doesn't exist) for query 'select 1'\n"
+    );
+    assert_eq!(
+        mysql_failed(
+            true,
+            1062,
+            "Duplicate entry '5' for key 'PRIMARY'",
+            "INSERT"
+        ),
+        "FATAL: mysql_stmt_execute() returned error 1062 (Duplicate entry '5' for key 'PRIMARY') for query 'INSERT'\n"
+    );
+    assert_eq!(
+        mysql_not_prepared(1146, "Table 'x' doesn't exist"),
+        "FATAL: mysql_stmt_prepare() failed\nFATAL: MySQL error: 1146 \"Table 'x' doesn't exist\"\n"
+    );
+    assert_eq!(
+        pgsql_failed(false, 7, "relation \"x\" does not exist", "select 1"),
+        "FATAL: PQexec() failed: 7 relation \"x\" does not exist\nFATAL: failed query was: select 1\n"
+    );
+    assert_eq!(
+        pgsql_failed(true, 7, "division by zero", "select 1"),
+        "FATAL: PQexecPrepared() failed: 7 division by zero\n"
+    );
+    assert_eq!(
+        pgsql_not_prepared("ERROR:  relation \"x\" does not exist\nLINE 1: SELECT\n"),
+        "FATAL: PQprepare() failed: ERROR:  relation \"x\" does not exist\nLINE 1: SELECT\n\n"
+    );
+    assert_eq!(failing_function(Command::Run, false), "thread_init");
+    assert_eq!(failing_function(Command::Run, true), "thread_run");
+    assert_eq!(failing_function(Command::Cleanup, false), "cleanup");
+    assert_eq!(
+        failing_function(Command::Prepare, true),
+        "sysbench.cmdline.call_command"
+    );
+    let reason = sql_error(1146, "42S02", "Table 'x' doesn't exist");
+    assert_eq!(
+        function_failed("thread_run", Some("/tmp/e.lua:1"), &reason),
+        "FATAL: `thread_run' function failed: /tmp/e.lua:1: SQL error, errno = 1146, state = '42S02': Table 'x' doesn't exist\n"
+    );
+    assert_eq!(
+        function_failed("event", None, "x"),
+        "FATAL: `event' function failed: x\n"
+    );
+    assert_eq!(
+        forced_shutdown(2),
+        "FATAL: The --max-time limit has expired, forcing shutdown...\n\nNumber of unfinished transactions on forced shutdown: 2\n"
+    );
+    assert_eq!(repeated(1), "(last message repeated 1 times)\n");
+    assert_eq!(fatal("x"), "FATAL: x\n");
+}
