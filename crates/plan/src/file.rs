@@ -38,7 +38,8 @@ pub struct PlanFile {
 #[serde(deny_unknown_fields)]
 pub struct ServerTable {
     /// A URI (postgres://user@host/database) or a conninfo string (host=... dbname=...), as libpq
-    /// reads it. Leave the password to PGPASSWORD or the password file.
+    /// reads it; or mysql://user@host/database (mariadb:// too), as MySQL's client reads its options.
+    /// Leave the password to PGPASSWORD or the password file, to MYSQL_PWD or an option file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub url: Option<String>,

@@ -22,6 +22,7 @@ mod copy_binary;
 mod counting;
 mod findings;
 mod loader;
+mod products;
 mod remains;
 mod sql;
 mod words;

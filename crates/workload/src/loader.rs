@@ -6,8 +6,8 @@
 use crate::copy::{RowSource, send};
 use crate::progress::Meter;
 use crate::stop::Watch;
-use crate::{Error, sql};
-use prony_server::{Control, Target};
+use crate::{Error, products, sql};
+use prony_server::{Control, Product, Target};
 
 /// More loaders than this only queue for a table's extension lock.
 const JOBS_MAX: u32 = 1000;
@@ -16,6 +16,9 @@ const JOBS_MAX: u32 = 1000;
 /// exist. For this session only.
 const SESSION: &str = "set client_min_messages = warning; set statement_timeout = 0; set lock_timeout = 0; \
      set idle_in_transaction_session_timeout = 0";
+
+/// The same on MySQL and MariaDB: the rows are committed statement by statement.
+const MYSQL_SESSION: &str = "set autocommit = 1";
 
 /// # Errors
 /// So many loaders are not possible.
@@ -39,31 +42,59 @@ pub struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    /// A session for a long load, cancelled when the load is over early.
+    /// A session with PostgreSQL for a long load, cancelled when the load is over early.
     pub fn connect(&self, target: &Target) -> Result<Control, Error> {
-        let mut control =
+        let mut control = self.open(target)?;
+        products::need_postgres(&control)?;
+        sql::run(&mut control, "preparing the session", SESSION)?;
+        Ok(control)
+    }
+
+    /// The same with a server of any product.
+    pub fn connect_any(&self, target: &Target) -> Result<Control, Error> {
+        let mut control = self.open(target)?;
+        let session = match control.product() {
+            Product::Postgres => SESSION,
+            Product::Mysql | Product::MariaDb => MYSQL_SESSION,
+        };
+        sql::run(&mut control, "preparing the session", session)?;
+        Ok(control)
+    }
+
+    fn open(&self, target: &Target) -> Result<Control, Error> {
+        let control =
             Control::connect(target).map_err(|source| sql::server("connecting", source))?;
         self.watch.add(&control);
-        sql::run(&mut control, "preparing the session", SESSION)?;
         Ok(control)
     }
 
     /// Two loads at once would fill the same tables. `workload` as `prony load` takes it.
     pub fn lock_out_others(&self, control: &mut Control, workload: &str) -> Result<(), Error> {
+        let busy = || Error::Data {
+            problem: format!("another `prony load {workload}` is under way in this database"),
+            hint: "wait for its end, or stop it: it can be continued".to_owned(),
+        };
+        let doing = "locking out other loads";
         // Until the session ends; the number is any fixed one. A load that has just ended, or was
         // broken off, may take the server a moment to notice.
+        if control.product() != Product::Postgres {
+            // Such locks are the whole server's, and their names short.
+            let name = format!("md5(concat('prony load {workload} ', database()))");
+            let lock = sql::row(control, doing, &format!("select get_lock({name}, 5)"))?;
+            return match lock.int(0) {
+                Some(1) => Ok(()),
+                _ => Err(busy()),
+            };
+        }
         let sql = format!(
             "set lock_timeout = '5s'; select pg_advisory_lock(hashtext('prony load {workload}')); \
              set lock_timeout = 0"
         );
         match control.execute(&sql) {
-            Err(error) if error.sqlstate() == Some("55P03") => Err(Error::Data {
-                problem: format!("another `prony load {workload}` is under way in this database"),
-                hint: "wait for its end, or stop it: it can be continued".to_owned(),
-            }),
+            Err(error) if error.sqlstate() == Some("55P03") => Err(busy()),
             locked => locked
                 .map(drop)
-                .map_err(|source| sql::server("locking out other loads", source)),
+                .map_err(|source| sql::server(doing, source)),
         }
     }
 
@@ -125,15 +156,7 @@ impl Loader<'_> {
             return self.go_on();
         };
         let stored = copy.finish().map_err(failed)?;
-        if stored != sent {
-            return Err(Error::Data {
-                problem: format!(
-                    "{sent} rows were sent to {table}, and the server stored {stored}"
-                ),
-                hint: "look for a trigger or rule on the table".to_owned(),
-            });
-        }
-        Ok(())
+        all_stored(table, sent, stored)
     }
 
     /// # Errors
@@ -146,4 +169,16 @@ impl Loader<'_> {
             remains: String::new(),
         })
     }
+}
+
+/// # Errors
+/// The server stored more or fewer rows than it was sent.
+pub fn all_stored(table: &str, sent: u64, stored: u64) -> Result<(), Error> {
+    if stored == sent {
+        return Ok(());
+    }
+    Err(Error::Data {
+        problem: format!("{sent} rows were sent to {table}, and the server stored {stored}"),
+        hint: "look for a trigger or rule on the table".to_owned(),
+    })
 }

@@ -19,6 +19,7 @@ Examples:
   prony load tpcc --scale 100 --jobs 4         a hundred warehouses
   prony load tpcc --scale 800 --jobs 8 --profile hammerdb --partitions 8
   prony load oltp_read_write --scale 10 -o table_size=25000 --jobs 2
+  prony load oltp_read_write --url mysql://bench@db2/bench --scale 10
   prony load tpcb --scale 1000 --jobs 8        server from the environment, eight connections")]
 pub struct LoadArgs {
     /// Name of the workload; `prony workloads` lists them

@@ -118,7 +118,8 @@ pub enum PlanCommand {
 #[derive(Args, Clone, Debug, Default)]
 pub struct ServerArgs {
     /// Connection URI or conninfo string, as libpq reads it; what it leaves out comes from PGHOST,
-    /// PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSERVICE, PGSSLMODE, the password file...
+    /// PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSERVICE, PGSSLMODE, the password file... Or
+    /// mysql://user@host/database, with the option files and variables of MySQL's client
     #[arg(
         long,
         value_name = "URL",

@@ -8,7 +8,7 @@ use crate::command::server;
 use crate::exit::Exit;
 use prony_drive::{Driven, Happening, Incident, Start};
 use prony_plan::{Choice, DrivePlan, Pace, Plan, Stop, to_json};
-use prony_server::{Address, Control, Facts};
+use prony_server::{Address, Control, Facts, Product};
 use prony_session::{Limit, Share};
 use prony_store::{
     Drive, Event, Rate, Run, Server, State, Window, Workload as WorkloadRun, started_now,
@@ -18,8 +18,9 @@ use prony_workload::{Counted, Loaded, RateOf, Workload};
 /// What the document calls a user whose program could not go on.
 const USER_ENDED: &str = "user ended";
 
-/// How the server was reached by the control connection.
+/// Which product answered the control connection, and how it was reached.
 pub struct Reached {
+    engine: &'static str,
     address: String,
     tls: Option<String>,
 }
@@ -28,6 +29,11 @@ impl Reached {
     /// By this connection.
     pub fn of(control: &Control) -> Reached {
         Reached {
+            engine: match control.product() {
+                Product::Postgres => "postgresql",
+                Product::Mysql => "mysql",
+                Product::MariaDb => "mariadb",
+            },
             address: match &control.endpoint().address {
                 Address::Unix(path) => format!("unix:{}", path.display()),
                 Address::Tcp(address) => format!("tcp:{address}"),
@@ -56,7 +62,7 @@ pub fn begin(
         asked: order.asked.clone(),
         plan: to_json(&order.plan, &place.shown),
         server: Server {
-            engine: "postgresql".to_owned(),
+            engine: reached.engine.to_owned(),
             version: facts.version.clone(),
             address: reached.address.clone(),
             database: place.target.database.clone(),

@@ -198,13 +198,16 @@ fn not_started(error: &prony_drive::Error, signals: &Signals) -> Failure {
     }
 }
 
-/// Whether the server has no connection left: SQLSTATE 53300, too_many_connections.
+/// Whether the server has no connection left: SQLSTATE 53300, too_many_connections, or MySQL's error
+/// 1040 (1203: of this user).
 fn too_many(error: &ConnectError) -> bool {
     let ConnectError::Refused { failures, .. } = error else {
         return false;
     };
     failures.iter().any(|failure| match &failure.cause {
-        Cause::Login(error) => error.server().is_some_and(|error| error.code() == "53300"),
+        Cause::Login(error) => error
+            .server()
+            .is_some_and(|error| error.code() == "53300" || matches!(error.number, 1040 | 1203)),
         _ => false,
     })
 }

@@ -10,6 +10,7 @@ mod initialize;
 mod life;
 mod logins;
 mod manual;
+mod maria;
 mod modes;
 mod oltp;
 mod orders;

@@ -36,7 +36,7 @@ pub(super) const FOR_REFERENCE: &str = "it may explain a difference";
 use Severity::{Caveat, Invalid, Note};
 
 /// All rules but those of the workload's settings, which each workload names itself.
-pub(super) const RULES: [Rule; 23] = [
+pub(super) const RULES: [Rule; 25] = [
     rule(
         "workload",
         Invalid,
@@ -83,6 +83,18 @@ pub(super) const RULES: [Rule; 23] = [
         "full_page_writes",
         Invalid,
         |run| setting(run, "full_page_writes"),
+        OTHER_PROMISE,
+    ),
+    rule(
+        "innodb_flush_log_at_trx_commit",
+        Invalid,
+        |run| setting(run, "innodb_flush_log_at_trx_commit"),
+        OTHER_PROMISE,
+    ),
+    rule(
+        "sync_binlog",
+        Invalid,
+        |run| setting(run, "sync_binlog"),
         OTHER_PROMISE,
     ),
     rule(
@@ -166,7 +178,13 @@ pub(super) const RULES: [Rule; 23] = [
 ];
 
 /// Settings that a rule of their own reads.
-pub(super) const RULED: [&str; 3] = ["fsync", "synchronous_commit", "full_page_writes"];
+pub(super) const RULED: [&str; 5] = [
+    "fsync",
+    "synchronous_commit",
+    "full_page_writes",
+    "innodb_flush_log_at_trx_commit",
+    "sync_binlog",
+];
 
 /// The statements, as short as can be: how many, and a mark that is the same for the same ones.
 fn statements(run: &Run) -> String {

@@ -46,7 +46,7 @@ fn a_run_compares_with_its_like() {
 
 #[test]
 fn other_work_is_refused_and_gives_no_figures() {
-    let spoil: [Spoil; 11] = [
+    let spoil: [Spoil; 13] = [
         ("workload", |run| run.workload.name = "tpcb".to_owned()),
         ("scale", |run| run.workload.scale += 1),
         ("statements", |run| {
@@ -67,6 +67,14 @@ fn other_work_is_refused_and_gives_no_figures() {
         ("mode", |run| drop(run.workload.settings.remove(0))),
         ("fsync", |run| {
             run.server.settings.insert("fsync".to_owned(), "off".into());
+        }),
+        ("innodb_flush_log_at_trx_commit", |run| {
+            let settings = &mut run.server.settings;
+            settings.insert("innodb_flush_log_at_trx_commit".to_owned(), "2".into());
+        }),
+        ("sync_binlog", |run| {
+            let settings = &mut run.server.settings;
+            settings.insert("sync_binlog".to_owned(), "0".into());
         }),
     ];
     for (what, spoil) in spoil {

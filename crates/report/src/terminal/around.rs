@@ -355,12 +355,17 @@ fn machine(host: &Host) -> String {
 
 /// The settings that decide what a commit costs, as `name value`; the others are in the document.
 fn settings(run: &Run) -> String {
-    const TELLING: [&str; 6] = [
+    const TELLING: [&str; 11] = [
         "fsync",
         "synchronous_commit",
         "full_page_writes",
         "shared_buffers",
         "max_wal_size",
+        "innodb_flush_log_at_trx_commit",
+        "sync_binlog",
+        "log_bin",
+        "innodb_doublewrite",
+        "innodb_buffer_pool_size",
         "max_connections",
     ];
     let told = TELLING.iter().filter_map(|name| {

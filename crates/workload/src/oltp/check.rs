@@ -3,6 +3,7 @@
 //! In: a control connection. Out: findings, one for all tables where they are alike. Must never:
 //! call wrong what a workload does by its nature without saying which.
 
+use super::engine::Engine;
 use super::tables::{self, Found, Stage};
 use super::{Oltp, ready};
 use crate::findings::finding;
@@ -26,7 +27,13 @@ struct Contents {
 
 /// Looks at everything: reads each table once, in one snapshot.
 pub fn check(control: &mut Control, workload: &Oltp) -> Result<CheckReport, Error> {
-    let begin = "begin transaction isolation level repeatable read read only";
+    let begin = match Engine::of(control) {
+        Engine::Postgres => "begin transaction isolation level repeatable read read only",
+        Engine::MySql => {
+            "set transaction isolation level repeatable read; \
+             start transaction with consistent snapshot, read only"
+        }
+    };
     sql::run(control, "beginning the check", begin)?;
     let report = look(control, workload);
     // Nothing to keep: an error here changes no finding.
@@ -111,8 +118,8 @@ fn read(control: &mut Control, found: &Found, workload: &Oltp) -> Result<Content
         control,
         &format!("reading {name}"),
         &format!(
-            "select count(*), min(id), max(id), count(*) filter (where {misshapen}), \
-             count(*) filter (where id between 1 and {}) from {name}",
+            "select count(*), min(id), max(id), sum(case when {misshapen} then 1 else 0 end), \
+             sum(case when id between 1 and {} then 1 else 0 end) from {name}",
             loaded.unwrap_or(0)
         ),
     )?;

@@ -5,7 +5,8 @@
 
 use super::event::Sql;
 use super::options::Asked;
-use prony_server::Control;
+use prony_server::{Control, Product};
+use prony_session::DbError;
 
 /// Which dialect of SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,9 +43,34 @@ pub const COMMIT: &str = "COMMIT";
 
 impl Engine {
     /// That of the server which a connection leads to.
-    pub fn of(_control: &Control) -> Engine {
-        // Control connections lead to PostgreSQL alone.
-        Engine::Postgres
+    pub fn of(control: &Control) -> Engine {
+        match control.product() {
+            Product::Postgres => Engine::Postgres,
+            Product::Mysql | Product::MariaDb => Engine::MySql,
+        }
+    }
+
+    /// A statement as its server gets it: MySQL's placeholders have no numbers.
+    pub fn shown(self, sql: String) -> String {
+        match self {
+            Engine::Postgres => sql,
+            Engine::MySql => {
+                let mut pieces = sql.split('$');
+                let first = pieces.next().unwrap_or_default().to_owned();
+                pieces.fold(first, |text, piece| {
+                    text + "?" + piece.trim_start_matches(|c: char| c.is_ascii_digit())
+                })
+            }
+        }
+    }
+
+    /// The statement that leaves a note on a table. It holds no backslash.
+    pub fn comment(self, number: u32, text: &str) -> String {
+        let (name, text) = (table(number), text.replace('\'', "''"));
+        match self {
+            Engine::Postgres => format!("comment on table {name} is '{text}'"),
+            Engine::MySql => format!("alter table {name} comment = '{text}'"),
+        }
     }
 
     /// The statement that makes a table. On MySQL with its key: InnoDB keeps the rows in it.
@@ -76,6 +102,11 @@ impl Engine {
             }
         };
         create.trim_end().to_owned()
+    }
+
+    /// MySQL's statement that makes a table, with a note on it from the start.
+    pub fn with_comment(self, create: &str, text: &str) -> String {
+        format!("{create} comment = '{}'", text.replace('\'', "''"))
     }
 
     /// The indexes that are built after the rows are there.
@@ -171,14 +202,13 @@ impl Engine {
         }
     }
 
-    /// Whether an error with this SQLSTATE leads to another try with new values, as in sysbench: a
-    /// deadlock, a serialization failure, and on PostgreSQL a key that is there already. (MySQL's
-    /// 1213 has 40001; its 1020 and 1205 have HY000, shared with others, and have to be told apart
-    /// by number.)
-    pub fn is_ignored(self, code: &[u8; 5]) -> bool {
+    /// Whether an error leads to another try with new values, as in sysbench: on PostgreSQL a
+    /// deadlock, a serialization failure, and a key that is there already; on MySQL 1213 (a
+    /// deadlock), 1020 (the row has changed) and 1205 (a lock waited for too long).
+    pub fn is_ignored(self, error: &DbError) -> bool {
         match self {
-            Engine::Postgres => matches!(code, b"40P01" | b"23505" | b"40001"),
-            Engine::MySql => code == b"40001",
+            Engine::Postgres => matches!(&error.code, b"40P01" | b"23505" | b"40001"),
+            Engine::MySql => matches!(error.number, 1213 | 1020 | 1205),
         }
     }
 }
@@ -303,11 +333,39 @@ mod tests {
 
     #[test]
     fn only_what_another_try_may_mend_is_ignored() {
+        let postgres = |code: &[u8; 5]| DbError::server(*code, String::new());
         for code in [b"40P01", b"23505", b"40001"] {
-            assert!(Engine::Postgres.is_ignored(code));
+            assert!(Engine::Postgres.is_ignored(&postgres(code)));
         }
-        assert!(!Engine::Postgres.is_ignored(b"42P01"));
-        assert!(Engine::MySql.is_ignored(b"40001"));
-        assert!(!Engine::MySql.is_ignored(b"23000"), "1062 ends sysbench");
+        assert!(!Engine::Postgres.is_ignored(&postgres(b"42P01")));
+        let numbered = |number| DbError {
+            number,
+            ..postgres(b"HY000")
+        };
+        for number in [1213, 1020, 1205] {
+            assert!(Engine::MySql.is_ignored(&numbered(number)));
+        }
+        assert!(
+            !Engine::MySql.is_ignored(&numbered(1062)),
+            "it ends sysbench"
+        );
+        assert!(
+            !Engine::MySql.is_ignored(&postgres(b"40001")),
+            "it has a number"
+        );
+    }
+
+    #[test]
+    fn statements_are_shown_as_each_server_gets_them() {
+        let sql = Engine::MySql.sql(Sql::Insert, 1, &Asked::default());
+        assert!(sql.ends_with("VALUES ($1, $2, $3, $4)"), "{sql}");
+        assert_eq!(Engine::Postgres.shown(sql.clone()), sql);
+        let shown = Engine::MySql.shown(sql);
+        assert!(shown.ends_with("VALUES (?, ?, ?, ?)"), "{shown}");
+        assert_eq!(Engine::MySql.shown(BEGIN.to_owned()), BEGIN);
+        assert_eq!(
+            Engine::MySql.comment(2, "it's"),
+            "alter table sbtest2 comment = 'it''s'"
+        );
     }
 }

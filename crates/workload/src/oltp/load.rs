@@ -8,7 +8,11 @@
 //! Several jobs take whole tables, each made and filled in a transaction of its own, where COPY may
 //! freeze rows; where there are fewer tables than jobs they share each table by ranges of rows. A
 //! note on each table says how far it is; started again with the same options, a load keeps the
-//! tables that are filled. Indexes come last, those of one table at the same time.
+//! tables that are filled. Indexes come last, those of one table at the same time. `mysql` does the
+//! same without transactions, which do not hold tables there.
+
+mod mysql;
+mod remains;
 
 use super::Oltp;
 use super::distribution::Draw;
@@ -19,9 +23,9 @@ use super::tables::{self, Found, Note, Stage};
 use crate::loader::{self, Loader};
 use crate::parts::{self, Queue};
 use crate::progress::Meter;
-use crate::remains::Broken;
 use crate::{Error, LoadReport, LoadRequest, Phase, Progress, copy_binary, sql, stop};
 use prony_server::{Control, Target};
+use remains::Remains;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
@@ -49,7 +53,7 @@ pub fn load(
             meter: &meter,
             watch,
         };
-        let mut control = loader.connect(request.target)?;
+        let mut control = loader.connect_any(request.target)?;
         let engine = Engine::of(&control);
         Job::new(workload, request, &asked, engine, loader).run(&mut control, &mut remains)
     });
@@ -74,56 +78,6 @@ pub fn load(
         tables: tables::facts(exact.collect()),
         method: loaded.method,
     })
-}
-
-/// How far a load came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Remains {
-    /// Nothing was changed; or all of it in a transaction that did not commit.
-    Untouched,
-    /// The commit of all tables was sent.
-    Committing,
-    /// Some tables are there, with notes.
-    Begun,
-    /// All is there.
-    Loaded,
-}
-
-impl Remains {
-    fn explain(
-        self,
-        error: Error,
-        workload: &Oltp,
-        tables: u32,
-        size_mb: u64,
-        stop: &AtomicBool,
-    ) -> Error {
-        let begun = format!(
-            "tables without all their rows or indexes, which no run accepts; `prony load {}` with \
-             the same options and seed keeps those that are filled, `prony clean {}` drops them",
-            workload.name, workload.data
-        );
-        let remains = match self {
-            Remains::Untouched => "nothing: the database is as it was before",
-            Remains::Committing => {
-                "either the new tables or the old ones: the server's answer to the commit was lost"
-            }
-            Remains::Begun => &begun,
-            Remains::Loaded => "all tables with rows and indexes; only the last VACUUM is missing",
-        };
-        let again = match self {
-            Remains::Untouched => "start the load again",
-            _ => "start the load again with the same options and seed: it goes on",
-        };
-        let broken = Broken {
-            remains,
-            untouched: self == Remains::Untouched,
-            scale: tables,
-            size_mb,
-            again,
-        };
-        broken.explain(error, stop)
-    }
 }
 
 /// What a load tells of itself.
@@ -185,8 +139,9 @@ impl<'a> Job<'a> {
         let all = u64::from(self.rows) * u64::from(self.tables);
         let (few, small) = ONE_TRANSACTION;
         let unfinished = old.iter().any(|found| self.is_kept(found));
-        let method = if self.request.jobs == 1 && self.tables <= few && all <= small && !unfinished
-        {
+        let method = if self.engine == Engine::MySql {
+            self.on_mysql(control, old, remains)?
+        } else if self.request.jobs == 1 && self.tables <= few && all <= small && !unfinished {
             self.in_one(control, &old, remains)?
         } else {
             self.in_parts(control, old, remains)?
@@ -206,8 +161,12 @@ impl<'a> Job<'a> {
     }
 
     fn note(&self, stage: Stage, number: u32) -> String {
+        self.engine.comment(number, &self.note_text(stage))
+    }
+
+    fn note_text(&self, stage: Stage) -> String {
         let what = self.what.clone();
-        Note { what, stage }.put(number)
+        Note { what, stage }.text()
     }
 
     /// All in one transaction.
@@ -259,13 +218,13 @@ impl<'a> Job<'a> {
         Ok("one transaction, binary COPY with FREEZE".to_owned())
     }
 
-    /// Table by table, over several connections.
-    fn in_parts(
+    /// Drops the tables that are not kept; gives how many are, and which are missing.
+    fn make_room(
         &self,
         control: &mut Control,
         old: Vec<Found>,
         remains: &mut Remains,
-    ) -> Result<String, Error> {
+    ) -> Result<(usize, Vec<u32>), Error> {
         let (kept, dropped): (Vec<Found>, Vec<Found>) = old
             .into_iter()
             .partition(|found| found.number <= self.tables && self.is_kept(found));
@@ -284,9 +243,19 @@ impl<'a> Job<'a> {
             *remains = Remains::Begun;
         }
         *remains = Remains::Begun;
+        Ok((kept.len(), missing))
+    }
+
+    /// Table by table, over several connections.
+    fn in_parts(
+        &self,
+        control: &mut Control,
+        old: Vec<Found>,
+        remains: &mut Remains,
+    ) -> Result<String, Error> {
+        let (kept, missing) = self.make_room(control, old, remains)?;
         let target = Loader::same_server(control, self.request.target);
-        let jobs = self.request.jobs;
-        let whole = missing.len() >= jobs as usize || self.rows == 0;
+        let whole = self.whole(&missing);
         if whole {
             self.tables_in_parallel(&target, &missing)?;
         } else {
@@ -300,20 +269,30 @@ impl<'a> Job<'a> {
             true => "a transaction a table, COPY with FREEZE",
             false => "tables shared by ranges of rows, COPY",
         };
-        let continued = match kept.len() {
+        let jobs = self.request.jobs;
+        Ok(format!(
+            "{}{jobs} connections, {way}; then VACUUM and indexes",
+            self.continued(kept)
+        ))
+    }
+
+    /// Whether each job takes whole tables; else all share one after the other.
+    fn whole(&self, missing: &[u32]) -> bool {
+        missing.len() >= self.request.jobs as usize || self.rows == 0
+    }
+
+    fn continued(&self, kept: usize) -> String {
+        match kept {
             0 => String::new(),
             kept => format!("continued: {kept} of {} tables were there; ", self.tables),
-        };
-        Ok(format!(
-            "{continued}{jobs} connections, {way}; then VACUUM and indexes"
-        ))
+        }
     }
 
     /// Each job makes and fills one table after the other.
     fn tables_in_parallel(&self, target: &Target, missing: &[u32]) -> Result<(), Error> {
         let queue = Queue::new(missing);
         parts::together(self.loader.watch, self.workers(missing.len()), |_| {
-            let mut control = self.loader.connect(target)?;
+            let mut control = self.loader.connect_any(target)?;
             while let Some(number) = queue.next() {
                 sql::run(&mut control, "beginning", "begin")?;
                 self.create(&mut control, *number, Stage::Filled)?;
@@ -338,7 +317,7 @@ impl<'a> Job<'a> {
             sql::run(control, "committing", "commit")?;
             let ranges = parts::split(u64::from(self.rows), self.request.jobs);
             parts::together(self.loader.watch, ranges, |range| {
-                let mut control = self.loader.connect(target)?;
+                let mut control = self.loader.connect_any(target)?;
                 self.copy(&mut control, *number, range, false)?;
                 self.loader.flush_counts(&mut control)
             })?;
@@ -386,7 +365,7 @@ impl<'a> Job<'a> {
         let numbers: Vec<u32> = (1..=self.tables).collect();
         let queue = Queue::new(&numbers);
         parts::together(self.loader.watch, self.workers(numbers.len()), |_| {
-            let mut control = self.loader.connect(target)?;
+            let mut control = self.loader.connect_any(target)?;
             while let Some(number) = queue.next() {
                 let vacuum = format!("vacuum (analyze) {}", table(*number));
                 self.loader.statement(&mut control, "vacuuming", &vacuum)?;
@@ -410,7 +389,7 @@ impl<'a> Job<'a> {
         }
         let queue = Queue::new(&missing);
         parts::together(self.loader.watch, self.workers(missing.len()), |_| {
-            let mut control = self.loader.connect(target)?;
+            let mut control = self.loader.connect_any(target)?;
             while let Some((number, index)) = queue.next() {
                 let build = self.engine.build(*index, *number);
                 let doing = "building the indexes";
@@ -446,29 +425,5 @@ impl<'a> Job<'a> {
                 .statement(control, doing, &statements.join("; "))?;
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_left_is_said() {
-        let stop = AtomicBool::new(false);
-        let asked = Error::Asked {
-            problem: "x".to_owned(),
-            hint: "y".to_owned(),
-        };
-        let error = Remains::Begun.explain(asked, &super::super::OLTP_READ_ONLY, 3, 10, &stop);
-        let text = error.to_string();
-        assert!(
-            text.contains("`prony load oltp_read_only` with the same options"),
-            "{text}"
-        );
-        assert!(
-            text.contains("`prony clean oltp_read_write` drops them"),
-            "{text}"
-        );
     }
 }

@@ -18,6 +18,7 @@ mod reader;
 mod ready;
 pub mod rows;
 mod tables;
+mod tables_mysql;
 
 #[cfg(test)]
 mod tests;

@@ -72,7 +72,7 @@ pub fn statements(workload: &Oltp, asked: &Asked, engine: Engine) -> Vec<String>
         texts.insert(0, BEGIN.to_owned());
         texts.push(COMMIT.to_owned());
     }
-    texts
+    texts.into_iter().map(|text| engine.shown(text)).collect()
 }
 
 impl OltpProgram {
@@ -276,7 +276,7 @@ impl Shared {
                     }
                     Err(error) => {
                         kept.sums.broken.add(&queries);
-                        if !self.engine.is_ignored(&error.code) || db.is_over() {
+                        if !self.engine.is_ignored(&error) || db.is_over() {
                             break Err(error);
                         }
                         kept.sums.ignored += 1;

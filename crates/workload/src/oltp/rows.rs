@@ -86,6 +86,20 @@ impl Content {
         Random::new(splitmix64(&mut of_table).wrapping_add(row))
     }
 
+    /// Appends a row as `LOAD DATA` reads it by default: tabs between the values, a line a row.
+    pub fn line(&self, table: u32, row: u64, out: &mut Vec<u8>) {
+        let mut random = self.random(table, row);
+        let mut number = itoa::Buffer::new();
+        out.extend_from_slice(number.format(row + 1).as_bytes());
+        out.push(b'\t');
+        out.extend_from_slice(number.format(self.k.next(&mut random)).as_bytes());
+        for groups in [C_GROUPS, PAD_GROUPS] {
+            out.push(b'\t');
+            push_groups(&mut random, groups, |digits| out.extend_from_slice(digits));
+        }
+        out.push(b'\n');
+    }
+
     /// Appends a row as the values of an `INSERT`, with its `id` where `numbered`: `(1,505,'..','..')`.
     pub fn literal(&self, table: u32, row: u64, numbered: bool, out: &mut Vec<u8>) {
         let mut random = self.random(table, row);

@@ -6,7 +6,7 @@
 //! The note is the comment on each table: what was loaded, and whether the load came to its end.
 //! Tables that sysbench made have none, and are taken as they are.
 
-use super::engine::table;
+use super::engine::{Engine, table};
 use super::options::Asked;
 use crate::{Error, TableFacts, sql};
 use prony_server::Control;
@@ -79,17 +79,17 @@ impl Note {
         for (name, value) in asked.named_distribution() {
             words += &format!(", {name} {value}");
         }
-        words + &format!(", options ({})", asked.table_options)
+        // A comment of MySQL's has 2,048 characters at most, and its backslashes may be escapes.
+        let options: String = asked.table_options.chars().take(1_000).collect();
+        words + &format!(", options ({})", options.replace('\\', "/"))
     }
 
-    /// The statement that leaves it.
-    pub fn put(&self, number: u32) -> String {
-        let text = format!("{}{}; {}", Self::PREFIX, self.what, self.stage.words());
-        let quoted = text.replace('\'', "''");
-        format!("comment on table {} is '{quoted}'", table(number))
+    /// Its text.
+    pub fn text(&self) -> String {
+        format!("{}{}; {}", Self::PREFIX, self.what, self.stage.words())
     }
 
-    fn parse(comment: &str) -> Option<Note> {
+    pub(super) fn parse(comment: &str) -> Option<Note> {
         let (what, words) = comment.strip_prefix(Self::PREFIX)?.rsplit_once("; ")?;
         let (stage, _) = Stage::ALL.iter().find(|(_, known)| *known == words)?;
         Some(Note {
@@ -140,6 +140,9 @@ from pg_class c where c.relkind in ('r', 'p') and c.relname ~ '^sbtest[1-9][0-9]
 
 /// The tables that exist, by number.
 pub fn find(control: &mut Control) -> Result<Vec<Found>, Error> {
+    if Engine::of(control) == Engine::MySql {
+        return super::tables_mysql::find(control);
+    }
     let rows = sql::rows(control, "reading the catalog", FIND)?;
     Ok(rows.iter().filter_map(read).collect())
 }
@@ -250,7 +253,7 @@ mod tests {
             what: Note::what(&asked, 10, 0, 25_000, 7),
             stage: Stage::Filled,
         };
-        let put = note.put(3);
+        let put = Engine::Postgres.comment(3, &note.text());
         let text = put
             .strip_prefix("comment on table sbtest3 is '")
             .expect("begins so");

@@ -7,7 +7,9 @@ use super::manner::Manner;
 use super::options::{self, ScriptSet, asked};
 use super::program::Scripts;
 use crate::tpcb::scale_for_run;
-use crate::{CheckReport, Error, LoadReport, LoadRequest, Loaded, Progress, Workload, sql};
+use crate::{
+    CheckReport, Error, LoadReport, LoadRequest, Loaded, Progress, Workload, products, sql,
+};
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
 use std::sync::Arc;
@@ -76,6 +78,7 @@ impl Workload for ScriptWorkload {
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<Loaded, Error> {
         // Whoever asks for more than the first problem asks `check_options`.
         let asked = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
+        products::need_postgres(control)?;
         let scale = scale(control, plan, &asked)?;
         Ok(Loaded {
             program: Arc::new(Scripts::new(asked, scale, Manner::default())),

@@ -234,6 +234,7 @@ fn accounts_history(accounts: i64, history: i64, branches: Option<i64>, emptied:
 /// # Errors
 /// A table is missing, half-loaded, not ours; or the scale is not the one asked for.
 pub fn scale_for_run(control: &mut Control, name: &str, asked: Option<u32>) -> Result<u32, Error> {
+    crate::products::need_postgres(control)?;
     let found = catalog::find::<Table>(control)?;
     let wanted = asked.map_or("N".to_owned(), |scale| scale.to_string());
     for table in Table::ALL {

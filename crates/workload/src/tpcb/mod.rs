@@ -11,6 +11,7 @@ mod rows;
 mod schema;
 
 use crate::catalog;
+use crate::products;
 use crate::{CheckReport, Error, LoadReport, LoadRequest, Loaded, Progress, Workload};
 pub(crate) use check::scale_for_run;
 use program::{Accounts, Kind};
@@ -79,10 +80,12 @@ impl Workload for AccountWorkload {
     }
 
     fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {
+        products::need_postgres(control)?;
         check::check(control)
     }
 
     fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
+        products::need_postgres(control)?;
         catalog::clean::<Table>(control)
     }
 

@@ -36,7 +36,7 @@ mod tests;
 
 use crate::{
     CheckReport, Counted, Error, LoadReport, LoadRequest, Loaded, Most, Progress, RateOf, Workload,
-    catalog, sql,
+    catalog, products, sql,
 };
 use input::Kind;
 pub use program::OrderEntryProgram;
@@ -107,10 +107,12 @@ impl Workload for OrderEntry {
     }
 
     fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {
+        products::need_postgres(control)?;
         check::check(control)
     }
 
     fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
+        products::need_postgres(control)?;
         let cleaned = catalog::clean::<Table>(control)?;
         procedures::remove(control)?;
         sql::run(control, "dropping the note of a load", &record::remove())?;
@@ -118,6 +120,7 @@ impl Workload for OrderEntry {
     }
 
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<Loaded, Error> {
+        products::need_postgres(control)?;
         program::program(control, plan)
     }
 }

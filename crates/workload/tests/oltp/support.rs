@@ -34,6 +34,27 @@ impl Base {
         }
     }
 
+    /// A new one of this name, on the MariaDB that all tests share.
+    pub fn maria(name: &str) -> Base {
+        Base::maria_on(embedded::shared_mariadb(), name)
+    }
+
+    /// A new one on a MariaDB.
+    pub fn maria_on(server: &embedded::MariaDb, name: &str) -> Base {
+        let env = Environment::new("tester", Path::new("/nonexistent"));
+        let target = |database| {
+            let url = server.url_for("root", database);
+            prony_server::resolve(&url, &env).expect("a good URL")
+        };
+        let base = Base {
+            target: target("test"),
+        };
+        base.execute(&format!("create database {name}"));
+        Base {
+            target: target(name),
+        }
+    }
+
     pub fn control(&self) -> Control {
         Control::connect(&self.target).expect("connects")
     }

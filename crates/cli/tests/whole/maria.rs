@@ -1,0 +1,137 @@
+//! The whole way over a `mysql://` URL with a password in it: load, run, check, clean.
+
+use crate::common::{control, document, hidden, ok, said};
+use prony_server::embedded::shared_mariadb;
+use prony_store::Run;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// A database and a store of a test's own.
+struct Bench {
+    url: String,
+    password: String,
+    home: PathBuf,
+}
+
+impl Bench {
+    fn new(name: &str) -> Bench {
+        let server = shared_mariadb();
+        let sql = format!("create database {name}");
+        control(&server.url()).execute(&sql).expect("a database");
+        let home = std::env::temp_dir().join(format!("prony-my-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&home).expect("a folder");
+        let password = server.password().reveal().to_owned();
+        let port = server.port();
+        Bench {
+            url: format!("mysql://prony:{password}@127.0.0.1:{port}/{name}"),
+            password,
+            home,
+        }
+    }
+
+    /// The program without a server's environment, its output looked through for the password.
+    fn local(&self, words: &str, more: &[&str]) -> Output {
+        let output = Command::new(env!("CARGO_BIN_EXE_prony"))
+            .args(words.split_whitespace())
+            .args(more)
+            .env("PRONY_HOME", &self.home)
+            .env("HOME", &self.home)
+            .env_remove("MYSQL_PWD")
+            .env_remove("MYSQL_HOST")
+            .stdin(Stdio::null())
+            .output()
+            .expect("it starts");
+        hidden(&self.password, &output, &self.home);
+        output
+    }
+
+    fn prony(&self, words: &str) -> Output {
+        self.local(words, &["--url", &self.url])
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.home);
+    }
+}
+
+#[test]
+fn mariadb_is_loaded_run_checked_and_cleaned() {
+    let bench = Bench::new("whole");
+    let loaded = ok(&bench.prony("load oltp_read_write --scale 2 -o table_size=3000 --jobs 2"));
+    assert!(
+        loaded.contains("Loaded oltp_read_write, scale 2: 6,000 rows"),
+        "{loaded}"
+    );
+    for protocol in ["simple", "prepared"] {
+        let words = format!(
+            "run oltp_read_write --clients 4 --transactions 25 --protocol {protocol} --json"
+        );
+        let run: Run = document(&bench.prony(&words));
+        assert_eq!(run.measured.kinds[0].committed, 100, "{protocol}");
+        assert_eq!(run.measured.kinds[0].failed, 0, "{protocol}");
+        assert_eq!(run.server.engine, "mariadb");
+        assert!(run.server.version.contains("MariaDB"), "{:?}", run.server);
+        for name in [
+            "sync_binlog",
+            "innodb_flush_log_at_trx_commit",
+            "innodb_doublewrite",
+            "log_bin",
+            "innodb_buffer_pool_size",
+        ] {
+            assert!(run.server.settings.contains_key(name), "{name}");
+        }
+        let reads = run.shares.iter().find(|share| share.name == "reads");
+        assert_eq!(reads.expect("counted").part, 1_400);
+        assert!(
+            run.workload.statements.iter().all(|sql| !sql.contains('$')),
+            "{:?}",
+            run.workload.statements
+        );
+    }
+    let shown = ok(&bench.local("show last", &[]));
+    assert!(
+        shown.contains("oltp_read_write, scale 2, on MariaDB "),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("innodb_flush_log_at_trx_commit 1"),
+        "{shown}"
+    );
+    ok(&bench.prony("check oltp_read_write"));
+    let cleaned = ok(&bench.prony("clean oltp_read_write"));
+    assert_eq!(cleaned, "Dropped sbtest1, sbtest2.\n");
+
+    let plan = bench.home.join("plan.toml");
+    let text = format!(
+        "[server]\nurl = \"{}\"\n[workload]\nname = \"hot-row\"\n[run]\nclients = 4\n\
+         transactions = 5\n",
+        bench.url.replace(&format!(":{}@", bench.password), "@")
+    );
+    std::fs::write(&plan, text).expect("a plan");
+    // A plan's URL has no password; the one given beside it has.
+    ok(&bench.prony("load hot-row"));
+    let run = bench.prony(&format!("run {} --json", plan.display()));
+    assert_eq!(document(&run).measured.kinds[0].committed, 20);
+}
+
+#[test]
+fn what_mariadb_refuses_is_said() {
+    let bench = Bench::new("refused");
+    for words in ["load tpcb", "run tpcc", "check select-only", "clean tpcc"] {
+        let output = bench.prony(words);
+        assert_eq!(output.status.code(), Some(2), "{words}: {}", said(&output));
+        let said = said(&output);
+        assert!(
+            said.contains("this workload runs on PostgreSQL alone, and the server is MariaDB"),
+            "{words}: {said}"
+        );
+    }
+    let wrong = "gehe1m-aus-Paris";
+    let url = bench.url.replace(&bench.password, wrong);
+    let output = bench.local("run oltp_insert", &["--url", &url]);
+    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
+    assert!(said(&output).contains("Access denied"), "{}", said(&output));
+    hidden(wrong, &output, &bench.home);
+}
