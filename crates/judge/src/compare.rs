@@ -11,7 +11,7 @@ mod rules;
 use crate::all;
 use Severity::{Caveat, Invalid, Note};
 use prony_store::{Check, Run, Severity, State};
-use rules::{FOR_REFERENCE, OTHER_WORK, RULED, RULES, plain};
+use rules::{FOR_REFERENCE, OTHER_PROMISE, OTHER_WORK, PROMISES, RULES, plain, setting};
 use serde::Serialize;
 
 /// What two Runs have in common, as far as it decides whether their figures compare.
@@ -95,6 +95,10 @@ pub fn compare(a: &Run, b: &Run) -> Comparison {
             difference(rule.severity, rule.what, of_a, of_b, rule.why)
         })
         .collect();
+    differences.extend(PROMISES.iter().filter_map(|name| {
+        let (of_a, of_b) = (setting(a, name), setting(b, name));
+        difference(Invalid, name, of_a, of_b, OTHER_PROMISE)
+    }));
     differences.extend(workload_settings(a, b));
     differences.extend(server_settings(a, b));
     differences.extend(unusable(a, b));
@@ -154,8 +158,8 @@ fn split(setting: &str) -> (String, String) {
 fn server_settings(a: &Run, b: &Run) -> Vec<Difference> {
     let read = |run: &Run| {
         let settings = run.server.settings.iter();
-        let unruled = settings.filter(|(name, _)| !RULED.contains(&name.as_str()));
-        unruled
+        let others = settings.filter(|(name, _)| !PROMISES.contains(&name.as_str()));
+        others
             .map(|(name, value)| (name.clone(), plain(value)))
             .collect::<Vec<_>>()
     };

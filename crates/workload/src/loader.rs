@@ -4,6 +4,7 @@
 //! never: know a workload.
 
 use crate::copy::{RowSource, send};
+use crate::parts::{self, Queue};
 use crate::progress::Meter;
 use crate::stop::Watch;
 use crate::{Error, products, sql};
@@ -127,6 +128,25 @@ impl Loader<'_> {
     ) -> Result<(), Error> {
         self.go_on()?;
         sql::run(control, doing, statement)
+    }
+
+    /// Runs statements that do not wait for each other, over at most so many sessions.
+    pub fn spread(
+        &self,
+        target: &Target,
+        jobs: u32,
+        doing: &str,
+        statements: &[String],
+    ) -> Result<(), Error> {
+        let queue = Queue::new(statements);
+        let sessions = (0..jobs.min(statements.len() as u32)).collect();
+        parts::together(self.watch, sessions, |_| {
+            let mut control = self.connect_any(target)?;
+            while let Some(statement) = queue.next() {
+                self.statement(&mut control, doing, statement)?;
+            }
+            Ok(())
+        })
     }
 
     /// Sends rows of a table; `options` are those of the COPY statement, comma-separated.

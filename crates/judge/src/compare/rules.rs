@@ -29,14 +29,14 @@ const fn rule(
 
 pub(super) const OTHER_WORK: &str = "the clients asked for other work";
 const OTHER_LOAD: &str = "the server was put under another load";
-const OTHER_PROMISE: &str = "the servers promise different things about a commit";
+pub(super) const OTHER_PROMISE: &str = "the servers promise different things about a commit";
 const OTHER_CLIENT: &str = "what the client itself takes is part of every figure";
 pub(super) const FOR_REFERENCE: &str = "it may explain a difference";
 
 use Severity::{Caveat, Invalid, Note};
 
-/// All rules but those of the workload's settings, which each workload names itself.
-pub(super) const RULES: [Rule; 25] = [
+/// All rules but those of settings: each workload names its own, and those of the server follow it.
+pub(super) const RULES: [Rule; 20] = [
     rule(
         "workload",
         Invalid,
@@ -71,31 +71,6 @@ pub(super) const RULES: [Rule; 25] = [
         Invalid,
         |run| run.server.engine.clone(),
         "the statements differ in more than their server",
-    ),
-    rule("fsync", Invalid, |run| setting(run, "fsync"), OTHER_PROMISE),
-    rule(
-        "synchronous_commit",
-        Invalid,
-        |run| setting(run, "synchronous_commit"),
-        OTHER_PROMISE,
-    ),
-    rule(
-        "full_page_writes",
-        Invalid,
-        |run| setting(run, "full_page_writes"),
-        OTHER_PROMISE,
-    ),
-    rule(
-        "innodb_flush_log_at_trx_commit",
-        Invalid,
-        |run| setting(run, "innodb_flush_log_at_trx_commit"),
-        OTHER_PROMISE,
-    ),
-    rule(
-        "sync_binlog",
-        Invalid,
-        |run| setting(run, "sync_binlog"),
-        OTHER_PROMISE,
     ),
     rule(
         "clients",
@@ -177,8 +152,8 @@ pub(super) const RULES: [Rule; 25] = [
     ),
 ];
 
-/// Settings that a rule of their own reads.
-pub(super) const RULED: [&str; 5] = [
+/// Settings by which a server promises that a commit lasts, of any engine.
+pub(super) const PROMISES: [&str; 5] = [
     "fsync",
     "synchronous_commit",
     "full_page_writes",
@@ -204,7 +179,8 @@ fn pace(run: &Run) -> String {
     }
 }
 
-fn setting(run: &Run, name: &str) -> String {
+/// A server's setting, as far as it was read.
+pub(super) fn setting(run: &Run, name: &str) -> String {
     match run.server.settings.get(name) {
         Some(value) => plain(value),
         None => "unknown".to_owned(),

@@ -362,16 +362,11 @@ impl<'a> Job<'a> {
     /// Before the indexes: building one then leaves the exact number of rows in the catalog.
     fn statistics(&self, target: &Target) -> Result<(), Error> {
         self.loader.meter.enter(Phase::Statistics, "");
-        let numbers: Vec<u32> = (1..=self.tables).collect();
-        let queue = Queue::new(&numbers);
-        parts::together(self.loader.watch, self.workers(numbers.len()), |_| {
-            let mut control = self.loader.connect_any(target)?;
-            while let Some(number) = queue.next() {
-                let vacuum = format!("vacuum (analyze) {}", table(*number));
-                self.loader.statement(&mut control, "vacuuming", &vacuum)?;
-            }
-            Ok(())
-        })
+        let vacuum: Vec<String> = (1..=self.tables)
+            .map(|number| format!("vacuum (analyze) {}", table(number)))
+            .collect();
+        let jobs = self.request.jobs;
+        self.loader.spread(target, jobs, "vacuuming", &vacuum)
     }
 
     /// Builds the indexes that are not there yet.
@@ -385,18 +380,10 @@ impl<'a> Job<'a> {
                 Index::Primary | Index::Plain => !found.indexed[0],
                 Index::Secondary => !found.indexed[1],
             });
-            missing.extend(of_table.map(|index| (found.number, *index)));
+            missing.extend(of_table.map(|index| self.engine.build(*index, found.number)));
         }
-        let queue = Queue::new(&missing);
-        parts::together(self.loader.watch, self.workers(missing.len()), |_| {
-            let mut control = self.loader.connect_any(target)?;
-            while let Some((number, index)) = queue.next() {
-                let build = self.engine.build(*index, *number);
-                let doing = "building the indexes";
-                self.loader.statement(&mut control, doing, &build)?;
-            }
-            Ok(())
-        })
+        let (jobs, doing) = (self.request.jobs, "building the indexes");
+        self.loader.spread(target, jobs, doing, &missing)
     }
 
     fn workers(&self, pieces: usize) -> Vec<u32> {

@@ -316,15 +316,9 @@ impl Job<'_> {
     /// that there is nothing to vacuum, else autovacuum would come into the first run.
     fn statistics(&self, target: &Target) -> Result<(), Error> {
         self.loader.meter.enter(Phase::Statistics, "");
-        let queue = Queue::new(&Table::ALL);
-        parts::together(self.loader.watch, self.workers(Table::ALL.len()), |_| {
-            let mut control = self.loader.connect(target)?;
-            while let Some(table) = queue.next() {
-                let vacuum = format!("vacuum (analyze) {}", table.name());
-                self.loader.statement(&mut control, "vacuuming", &vacuum)?;
-            }
-            Ok(())
-        })
+        let vacuum = Table::ALL.map(|table| format!("vacuum (analyze) {}", table.name()));
+        let jobs = self.request.jobs;
+        self.loader.spread(target, jobs, "vacuuming", &vacuum)
     }
 
     /// Builds the indexes that are not there yet.
@@ -333,20 +327,9 @@ impl Job<'_> {
         let there = indexes(control, "true")?;
         let mut missing = self.layout.builds();
         missing.retain(|index| !there.contains(&index.name));
-        let queue = Queue::new(&missing);
-        parts::together(self.loader.watch, self.workers(missing.len()), |_| {
-            let mut control = self.loader.connect(target)?;
-            while let Some(index) = queue.next() {
-                let doing = "building the keys and indexes";
-                self.loader
-                    .statement(&mut control, doing, &index.statement)?;
-            }
-            Ok(())
-        })
-    }
-
-    fn workers(&self, pieces: usize) -> Vec<u32> {
-        (0..self.request.jobs.min(pieces as u32)).collect()
+        let missing: Vec<String> = missing.into_iter().map(|index| index.statement).collect();
+        let (jobs, doing) = (self.request.jobs, "building the keys and indexes");
+        self.loader.spread(target, jobs, doing, &missing)
     }
 
     /// Makes the primary keys and takes the note away.

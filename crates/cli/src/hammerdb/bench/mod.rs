@@ -25,7 +25,7 @@ use prony_drive::{Driven, Tap};
 use prony_plan::{DrivePlan, WorkloadPlan};
 use prony_server::{Control, Facts, Target};
 use prony_store::Run;
-use prony_workload::{Error, Loaded};
+use prony_workload::{Error, Loaded, Workload};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -69,7 +69,8 @@ struct Ready {
     loaded: Loaded,
     facts: Facts,
     reached: Reached,
-    workload: WorkloadPlan,
+    workload: &'static dyn Workload,
+    plan: WorkloadPlan,
     drive: DrivePlan,
     seed: u64,
     /// The flags of clients that an error ended, where errors end them.
@@ -169,7 +170,8 @@ fn prepare(means: &Means<'_>) -> Result<(Ready, Control), String> {
         loaded,
         facts,
         reached: Reached::of(&control),
-        workload: plan,
+        workload,
+        plan,
         drive,
         raised,
         // std keys its hashers anew by the system's random numbers.

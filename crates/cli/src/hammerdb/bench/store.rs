@@ -7,7 +7,6 @@ use super::monitor::Figures;
 use super::{Means, Ready};
 use crate::run::place::Place;
 use crate::run::{Order, document};
-use prony_dialect::hammerdb::plan::WORKLOAD;
 use prony_drive::Driven;
 use prony_plan::{Plan, ServerPlan};
 use prony_store::{Run, RunStore, RunWriter, Severity};
@@ -30,7 +29,7 @@ pub fn begin(
         }),
         plan: Plan {
             server: ServerPlan::Url(String::new()),
-            workload: ready.workload.clone(),
+            workload: ready.plan.clone(),
             drive: ready.drive.clone(),
         },
         download: false,
@@ -40,14 +39,9 @@ pub fn begin(
     };
     let place = Place::given(ready.target.clone(), ready.target.describe());
     let (facts, reached) = (&ready.facts, &ready.reached);
-    let workload = match prony_workload::find(WORKLOAD) {
-        Ok(workload) => workload,
-        // It was found before.
-        Err(_) => return (Run::default(), None),
-    };
     let mut run = document::begin(
         &order,
-        workload,
+        ready.workload,
         &ready.loaded,
         &place,
         facts,

@@ -228,16 +228,10 @@ impl Job<'_> {
     /// Behind the indexes, of which it tells the optimizer too.
     fn analyze(&self, target: &Target) -> Result<(), Error> {
         self.loader.meter.enter(Phase::Statistics, "");
-        let numbers: Vec<u32> = (1..=self.tables).collect();
-        let queue = Queue::new(&numbers);
-        parts::together(self.loader.watch, self.workers(numbers.len()), |_| {
-            let mut control = self.loader.connect_any(target)?;
-            while let Some(number) = queue.next() {
-                let analyze = format!("analyze table {}", table(*number));
-                let doing = "collecting statistics";
-                self.loader.statement(&mut control, doing, &analyze)?;
-            }
-            Ok(())
-        })
+        let analyze: Vec<String> = (1..=self.tables)
+            .map(|number| format!("analyze table {}", table(number)))
+            .collect();
+        let (jobs, doing) = (self.request.jobs, "collecting statistics");
+        self.loader.spread(target, jobs, doing, &analyze)
     }
 }
