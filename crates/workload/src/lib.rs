@@ -22,6 +22,8 @@ mod copy_binary;
 mod counting;
 mod findings;
 mod loader;
+#[cfg(test)]
+mod played;
 mod products;
 mod remains;
 mod sql;

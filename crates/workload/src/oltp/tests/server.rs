@@ -1,19 +1,15 @@
 //! A server that a test plays, and a user on it.
 
 use crate::oltp::{Oltp, OltpProgram, engine::Engine, options::Asked};
-use prony_session::{Ask, Conn, Db, Desk, Outcome, Program, Rules, Sample, UserId};
+use crate::played::{self, Memory, message};
+use prony_session::{Desk, Outcome, Sample};
 use prony_wire::{Exchange, QueryMode};
-use std::collections::HashMap;
-use std::rc::Rc;
-use std::task::{Context, Waker};
 
 /// Answers every statement: rows of sevens to a `SELECT`, one changed row to all else.
 #[derive(Default)]
 pub struct Server {
-    /// Text of each prepared statement, by name.
-    pub statements: HashMap<Vec<u8>, Vec<u8>>,
-    /// Whether a block is open.
-    pub in_block: bool,
+    /// What it was told of.
+    pub memory: Memory,
     /// What was asked, with the values bound to it, where it is to be kept.
     pub heard: Option<Vec<String>>,
     /// Statements that are to fail with this code, by a part of their text; each fails once.
@@ -22,46 +18,22 @@ pub struct Server {
     pub misses: &'static str,
 }
 
-fn message(kind: u8, body: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(body.len() + 4).expect("short").to_be_bytes();
-    [&[kind][..], &length, body].concat()
-}
-
 impl Server {
     /// The reply to a request.
     fn answer(&mut self, request: &[u8]) -> Vec<u8> {
-        let (mut at, mut out, mut sql, mut values) = (0, Vec::new(), Vec::new(), Vec::new());
-        while at < request.len() {
-            let length = u32::from_be_bytes(request[at + 1..at + 5].try_into().expect("four"));
-            let body = &request[at + 5..at + 1 + length as usize];
-            let mut texts = body.split(|byte| *byte == 0);
-            match request[at] {
-                b'P' => {
-                    let mut next = || texts.next().expect("a text").to_vec();
-                    let (name, text) = (next(), next());
-                    self.statements.insert(name, text);
-                    out.extend(message(b'1', b""));
-                }
-                b'B' => {
-                    let name = texts.nth(1).expect("a name");
-                    sql.clone_from(&self.statements[name]);
-                    values = bound(&body[name.len() + 2..]);
-                    out.extend(message(b'2', b""));
-                }
-                b'E' => out.extend(self.result(&sql, &values)),
-                b'Q' => {
-                    out.extend(self.result(&body[..body.len() - 1], &[]));
-                    out.extend(message(b'Z', if self.in_block { b"T" } else { b"I" }));
-                }
-                b'S' => out.extend(message(b'Z', if self.in_block { b"T" } else { b"I" })),
-                other => panic!("message {other}"),
-            }
-            at += 1 + length as usize;
-        }
-        out
+        let mut memory = std::mem::take(&mut self.memory);
+        let reply = memory.answer(request, |memory, sql, values| {
+            let values = match values {
+                [] => Vec::new(),
+                values => bound(values),
+            };
+            self.result(memory, sql, &values)
+        });
+        self.memory = memory;
+        reply
     }
 
-    fn result(&mut self, sql: &[u8], values: &[String]) -> Vec<u8> {
+    fn result(&mut self, memory: &mut Memory, sql: &[u8], values: &[String]) -> Vec<u8> {
         let text = std::str::from_utf8(sql).expect("text");
         if let Some(heard) = &mut self.heard {
             let values: String = values.iter().map(|value| format!(" | {value}")).collect();
@@ -72,8 +44,8 @@ impl Server {
             return message(b'E', format!("SERROR\0C{code}\0Mfailed\0\0").as_bytes());
         }
         match text.split(' ').next() {
-            Some("BEGIN") => self.in_block = true,
-            Some("COMMIT" | "ROLLBACK") => self.in_block = false,
+            Some("BEGIN") => memory.in_block = true,
+            Some("COMMIT" | "ROLLBACK") => memory.in_block = false,
             Some("SELECT") => {
                 let row = [0, 1, 0, 0, 0, 1, b'7'];
                 return [message(b'D', &row), message(b'C', b"SELECT 1\0")].concat();
@@ -109,32 +81,16 @@ pub fn play(
     server: &mut Server,
     mode: QueryMode,
     transactions: u64,
-    mut poll: impl FnMut(&mut dyn FnMut() -> bool, &Desk) -> bool,
+    poll: impl FnMut(&mut dyn FnMut() -> bool, &Desk) -> bool,
 ) {
-    let conn = Rc::new(Conn::new(Exchange::postgres(mode, false)));
-    let desk = Rc::new(Desk::new(Rules {
+    let answer = |request: &[u8]| server.answer(request);
+    played::play(
+        program,
+        Exchange::postgres(mode, false),
         transactions,
-        ..Rules::default()
-    }));
-    conn.opened();
-    let id = UserId {
-        client: 0,
-        clients: 1,
-        worker: 0,
-        workers: 1,
-        seed: 7,
-    };
-    let mut user = program.user(id, Db::new(Rc::clone(&conn), Rc::clone(&desk)));
-    let mut context = Context::from_waker(Waker::noop());
-    let mut clock_ns = 0;
-    while !poll(&mut || user.as_mut().poll(&mut context).is_ready(), &desk) {
-        assert_eq!(conn.ask(), Ask::Send);
-        let reply = server.answer(&conn.outgoing());
-        conn.take_up();
-        conn.feed(&reply).expect("the protocol holds");
-        clock_ns += 1000;
-        conn.ready(clock_ns);
-    }
+        answer,
+        poll,
+    );
 }
 
 /// A program on `tables` tables of 1,000 rows.

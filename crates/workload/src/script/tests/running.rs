@@ -1,5 +1,6 @@
 //! Users on a server that answers anything: no script, and no reply, may make one panic or hang.
 
+use crate::played::message;
 use crate::script::options::ScriptSet;
 use crate::script::program::Scripts;
 use crate::script::{Listener, Manner, OnError};
@@ -44,11 +45,6 @@ const LINES: &[&str] = &[
     "\\shell echo",
     "\\setshell a echo 1",
 ];
-
-pub(super) fn message(kind: u8, body: &[u8]) -> Vec<u8> {
-    let length = (body.len() as u32 + 4).to_be_bytes();
-    [&[kind][..], &length, body].concat()
-}
 
 /// One of the replies that a server might give; a rolled back block is idle.
 fn reply(choice: u8, request: &[u8]) -> Vec<u8> {
