@@ -1,6 +1,9 @@
 //! The log-in on conversations recorded from PostgreSQL 15, cut in two at every byte, and on
 //! servers that misbehave.
 
+mod common;
+
+use common::cuts;
 use prony_wire::Secret;
 use prony_wire::postgres::{
     AuthMethods, ChannelBinding, ConnectError, Handshake, Login, ServerError, Session, Step, TlsUse,
@@ -43,16 +46,6 @@ fn replay(login: Login, pieces: &[&[u8]]) -> (Vec<u8>, Result<Option<Session>, C
         }
     }
     (out, Ok(None))
-}
-
-/// Every way to cut `bytes` in two, and byte by byte.
-fn cuts(bytes: &[u8]) -> Vec<Vec<&[u8]>> {
-    let mut cuts: Vec<Vec<&[u8]>> = (1..bytes.len())
-        .map(|at| vec![&bytes[..at], &bytes[at..]])
-        .collect();
-    cuts.push(vec![bytes]);
-    cuts.push(bytes.chunks(1).collect());
-    cuts
 }
 
 #[test]

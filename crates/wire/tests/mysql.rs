@@ -1,6 +1,9 @@
 //! MySQL's protocol on conversations recorded from MariaDB 10.11 and MySQL 8.0, cut in two at every
 //! byte, and on servers that misbehave.
 
+mod common;
+
+use common::cuts;
 use prony_wire::log_in::{Progress, TlsUse};
 use prony_wire::mysql::{Connector, Login};
 use prony_wire::{
@@ -48,16 +51,6 @@ fn replay(login: Login, pieces: &[&[u8]]) -> (Vec<u8>, Result<Option<LoggedIn>, 
         }
     }
     (out, Ok(None))
-}
-
-/// Every way to cut `bytes` in two, and byte by byte.
-fn cuts(bytes: &[u8]) -> Vec<Vec<&[u8]>> {
-    let mut cuts: Vec<Vec<&[u8]>> = (1..bytes.len())
-        .map(|at| vec![&bytes[..at], &bytes[at..]])
-        .collect();
-    cuts.push(vec![bytes]);
-    cuts.push(bytes.chunks(1).collect());
-    cuts
 }
 
 /// The payloads of packets, each with its number.

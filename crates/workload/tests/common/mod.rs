@@ -1,12 +1,15 @@
 //! Databases for tests, each of its own; loads that are broken off.
 
+mod stop;
+
 use prony_plan::WorkloadPlan;
 use prony_server::embedded::{self, Options, Server};
 use prony_server::{Control, Environment, Target};
-use prony_workload::{Error, LoadReport, LoadRequest, Phase, Progress, Step, find};
+use prony_workload::{Error, LoadReport, LoadRequest, Progress, Step, find};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+pub use stop::StopAt;
 
 /// One database.
 pub struct Base {
@@ -100,17 +103,6 @@ pub fn until(mut so: impl FnMut() -> bool) {
 /// What it says.
 pub fn problem<T>(result: Result<T, Error>) -> String {
     result.err().expect("a problem").to_string()
-}
-
-/// Sets the stop flag in a phase, once so many rows are on the way.
-pub struct StopAt<'a>(pub Phase, pub u64, pub &'a AtomicBool);
-
-impl Progress for StopAt<'_> {
-    fn step(&self, step: &Step) {
-        if step.phase == self.0 && step.rows_done >= self.1 {
-            self.2.store(true, Ordering::Relaxed);
-        }
-    }
 }
 
 /// Kills the server once so many rows are on the way.

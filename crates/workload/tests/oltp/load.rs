@@ -1,8 +1,9 @@
 //! What a load leaves.
 
-use crate::support::{Base, problem, workload};
-use prony_workload::{Phase, Progress, Step};
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::stop::StopAt;
+use crate::support::{Base, broken_load_goes_on, problem, workload};
+use prony_workload::Phase;
+use std::sync::atomic::AtomicBool;
 
 /// All rows of a table.
 fn digest(base: &Base, table: u32) -> String {
@@ -102,56 +103,14 @@ fn options_decide_keys_indexes_and_rows() {
     assert!(!base.wrong("oltp_delete").is_empty(), "there is nothing");
 }
 
-/// Sets the flag once so many rows are on the way, in this phase.
-struct StopAt<'a>(Phase, u64, &'a AtomicBool);
-
-impl Progress for StopAt<'_> {
-    fn step(&self, step: &Step) {
-        if step.phase == self.0 && step.rows_done >= self.1 {
-            self.2.store(true, Ordering::Relaxed);
-        }
-    }
-}
-
 #[test]
 fn a_broken_load_goes_on_with_the_tables_that_are_missing() {
     let (base, whole) = (Base::new("oltp_broken"), Base::new("oltp_unbroken"));
-    let options = [("tables", "6"), ("table_size", "20000")];
-    let stopped = |phase, rows| {
-        let stop = AtomicBool::new(false);
-        let progress = StopAt(phase, rows, &stop);
-        let broken = base.load_with("oltp_read_write", &options, 2, &progress, &stop);
-        let said = problem(broken);
-        assert!(said.contains("the load was stopped"), "{said}");
-        assert!(said.contains("keeps those that are filled"), "{said}");
-        let refused = problem(base.program("oltp_read_write", &[]));
-        assert!(refused.contains("hint: "), "{refused}");
-        refused
-    };
-    stopped(Phase::Rows, 50_000);
-    let kept = base.number("select count(*) from pg_class where relname ~ '^sbtest[0-9]+$'");
-    assert!(kept < 6, "{kept}");
-    let refused = stopped(Phase::Statistics, 0);
-    assert!(
-        refused.contains("`prony load oltp_read_write --scale 6 -o table_size=20000 --seed 7`"),
-        "{refused}"
-    );
-    assert!(base.wrong("oltp_read_write")[0].starts_with("load: "));
-    let report = base.load("oltp_read_write", &options, 2);
-    assert_eq!(report.rows, 0, "all rows were there: {}", report.method);
-    assert!(
-        report.method.starts_with("continued: 6 of 6 tables"),
-        "{}",
-        report.method
-    );
-    whole.load("oltp_read_write", &options, 1);
-    for table in 1..=6 {
-        assert_eq!(digest(&base, table), digest(&whole, table));
-        assert_eq!(shape(&base, table), shape(&whole, table));
-    }
-    assert_eq!(base.wrong("oltp_read_write"), [""; 0]);
-    let again = base.load("oltp_read_write", &options, 2);
-    assert_eq!(again.rows, 120_000, "a load that is whole is replaced");
+    broken_load_goes_on((&base, &whole), 50_000, &digest, &shape, || {
+        let kept = "select count(*) from pg_class where relname ~ '^sbtest[0-9]+$'";
+        let kept = base.number(kept);
+        assert!(kept < 6, "{kept}");
+    });
 }
 
 #[test]

@@ -3,5 +3,7 @@
 mod load;
 mod maria;
 mod run;
+#[path = "../common/stop.rs"]
+mod stop;
 mod support;
 mod trouble;

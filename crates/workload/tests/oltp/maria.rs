@@ -1,10 +1,9 @@
 //! The same workloads on a real MariaDB: what a load leaves, each workload in each protocol, trouble.
 
-use crate::support::{Base, Ran, plan, problem, ran, workload};
+use crate::support::{Base, Ran, broken_load_goes_on, plan, problem, ran, workload};
 use prony_plan::QueryMode;
 use prony_server::embedded::{MariaDb, MariaDbOptions};
-use prony_workload::{Phase, Progress, State, Step, list};
-use std::sync::atomic::{AtomicBool, Ordering};
+use prony_workload::{State, list};
 
 const PROTOCOLS: [QueryMode; 3] = [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared];
 
@@ -237,52 +236,10 @@ fn deadlocks_on_few_rows_are_tried_again() {
     assert_eq!(base.wrong("oltp_read_write"), [""; 0]);
 }
 
-/// Sets the flag once so many rows are on the way, in this phase.
-struct StopAt<'a>(Phase, u64, &'a AtomicBool);
-
-impl Progress for StopAt<'_> {
-    fn step(&self, step: &Step) {
-        if step.phase == self.0 && step.rows_done >= self.1 {
-            self.2.store(true, Ordering::Relaxed);
-        }
-    }
-}
-
 #[test]
 fn a_broken_load_goes_on_with_the_tables_that_are_missing() {
     let (base, whole) = (Base::maria("broken"), Base::maria("unbroken"));
-    let options = [("tables", "6"), ("table_size", "20000")];
-    let stopped = |phase, rows| {
-        let stop = AtomicBool::new(false);
-        let progress = StopAt(phase, rows, &stop);
-        let broken = base.load_with("oltp_read_write", &options, 2, &progress, &stop);
-        let said = problem(broken);
-        assert!(said.contains("the load was stopped"), "{said}");
-        assert!(said.contains("keeps those that are filled"), "{said}");
-        problem(base.program("oltp_read_write", &[]))
-    };
-    stopped(Phase::Rows, 40_000);
-    let refused = stopped(Phase::Statistics, 0);
-    assert!(
-        refused.contains("`prony load oltp_read_write --scale 6 -o table_size=20000 --seed 7`"),
-        "{refused}"
-    );
-    assert!(base.wrong("oltp_read_write")[0].starts_with("load: "));
-    let report = base.load("oltp_read_write", &options, 2);
-    assert_eq!(report.rows, 0, "all rows were there: {}", report.method);
-    assert!(
-        report.method.starts_with("continued: 6 of 6 tables"),
-        "{}",
-        report.method
-    );
-    whole.load("oltp_read_write", &options, 1);
-    for table in 1..=6 {
-        assert_eq!(digest(&base, table), digest(&whole, table));
-        assert_eq!(shape(&base, table), shape(&whole, table));
-    }
-    assert_eq!(base.wrong("oltp_read_write"), [""; 0]);
-    let again = base.load("oltp_read_write", &options, 2);
-    assert_eq!(again.rows, 120_000, "a load that is whole is replaced");
+    broken_load_goes_on((&base, &whole), 40_000, &digest, &shape, || {});
 }
 
 #[test]

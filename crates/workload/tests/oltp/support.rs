@@ -1,12 +1,13 @@
 //! Databases of a test's own, loads and runs on them.
 
+use crate::stop::StopAt;
 use prony_drive::{Driven, Job, Observer, Start, run};
 use prony_measure::{ErrorEntry, Tally};
 use prony_plan::{DrivePlan, IoEngine, Pace, QueryMode, Stop, WorkloadPlan};
 use prony_server::{Control, Environment, Target, embedded};
 use prony_session::Share;
 use prony_workload::{
-    CheckReport, Error, LoadReport, LoadRequest, Loaded, Progress, State, Workload, find,
+    CheckReport, Error, LoadReport, LoadRequest, Loaded, Phase, Progress, State, Workload, find,
 };
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -209,4 +210,53 @@ pub fn ran(
 /// What it says.
 pub fn problem<T>(result: Result<T, Error>) -> String {
     result.err().expect("a problem").to_string()
+}
+
+/// What is read of a table.
+type OfTable<'a> = &'a dyn Fn(&Base, u32) -> String;
+
+/// A load is stopped once `rows` rows are on the way, and again behind them; it goes on, and leaves
+/// what one leaves that was not stopped. `first` looks at what there is after the first stop.
+pub fn broken_load_goes_on(
+    (base, whole): (&Base, &Base),
+    rows: u64,
+    digest: OfTable<'_>,
+    shape: OfTable<'_>,
+    first: impl FnOnce(),
+) {
+    let options = [("tables", "6"), ("table_size", "20000")];
+    let stopped = |phase, rows| {
+        let stop = AtomicBool::new(false);
+        let progress = StopAt(phase, rows, &stop);
+        let broken = base.load_with("oltp_read_write", &options, 2, &progress, &stop);
+        let said = problem(broken);
+        assert!(said.contains("the load was stopped"), "{said}");
+        assert!(said.contains("keeps those that are filled"), "{said}");
+        let refused = problem(base.program("oltp_read_write", &[]));
+        assert!(refused.contains("hint: "), "{refused}");
+        refused
+    };
+    stopped(Phase::Rows, rows);
+    first();
+    let refused = stopped(Phase::Statistics, 0);
+    assert!(
+        refused.contains("`prony load oltp_read_write --scale 6 -o table_size=20000 --seed 7`"),
+        "{refused}"
+    );
+    assert!(base.wrong("oltp_read_write")[0].starts_with("load: "));
+    let report = base.load("oltp_read_write", &options, 2);
+    assert_eq!(report.rows, 0, "all rows were there: {}", report.method);
+    assert!(
+        report.method.starts_with("continued: 6 of 6 tables"),
+        "{}",
+        report.method
+    );
+    whole.load("oltp_read_write", &options, 1);
+    for table in 1..=6 {
+        assert_eq!(digest(base, table), digest(whole, table));
+        assert_eq!(shape(base, table), shape(whole, table));
+    }
+    assert_eq!(base.wrong("oltp_read_write"), [""; 0]);
+    let again = base.load("oltp_read_write", &options, 2);
+    assert_eq!(again.rows, 120_000, "a load that is whole is replaced");
 }
