@@ -1,11 +1,11 @@
 //! The same workloads on a real MariaDB: what a load leaves, each workload in each protocol, trouble.
 
-use crate::support::{Base, Ran, broken_load_goes_on, plan, problem, ran, workload};
+use crate::support::{
+    Base, PROTOCOLS, broken_load_goes_on, is_whole, parts, plan, problem, ran, workload,
+};
 use prony_plan::QueryMode;
 use prony_server::embedded::{MariaDb, MariaDbOptions};
 use prony_workload::{State, list};
-
-const PROTOCOLS: [QueryMode; 3] = [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared];
 
 /// All rows of a table.
 fn digest(base: &Base, table: u32) -> String {
@@ -30,16 +30,6 @@ fn shape(base: &Base, table: u32) -> String {
         of(columns, "columns", "ordinal_position"),
         of(indexes, "statistics", "index_name")
     )
-}
-
-fn parts(ran: &Ran) -> [u64; 3] {
-    let parts: Vec<u64> = ran.shares.iter().map(|share| share.part).collect();
-    parts.try_into().expect("reads, writes, others")
-}
-
-fn is_whole(ran: &Ran, committed: u64, what: &str) {
-    assert_eq!(ran.failed, 0, "{what}: {:?}", ran.codes);
-    assert_eq!(ran.committed, committed, "{what}");
 }
 
 #[test]

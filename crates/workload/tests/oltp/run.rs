@@ -1,19 +1,7 @@
 //! Each workload on a real server, in each protocol.
 
-use crate::support::{Base, Ran, ran};
+use crate::support::{Base, PROTOCOLS, is_whole, parts, ran};
 use prony_plan::QueryMode;
-
-const PROTOCOLS: [QueryMode; 3] = [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared];
-
-fn parts(ran: &Ran) -> [u64; 3] {
-    let parts: Vec<u64> = ran.shares.iter().map(|share| share.part).collect();
-    parts.try_into().expect("reads, writes, others")
-}
-
-fn is_whole(ran: &Ran, committed: u64, what: &str) {
-    assert_eq!(ran.failed, 0, "{what}: {:?}", ran.codes);
-    assert_eq!(ran.committed, committed, "{what}");
-}
 
 #[test]
 fn transactions_leave_as_many_rows_as_they_found() {

@@ -212,6 +212,21 @@ pub fn problem<T>(result: Result<T, Error>) -> String {
     result.err().expect("a problem").to_string()
 }
 
+/// All of them.
+pub const PROTOCOLS: [QueryMode; 3] = [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared];
+
+/// Reads, writes and others of a run.
+pub fn parts(ran: &Ran) -> [u64; 3] {
+    let parts: Vec<u64> = ran.shares.iter().map(|share| share.part).collect();
+    parts.try_into().expect("reads, writes, others")
+}
+
+/// Nothing failed, and so many were committed.
+pub fn is_whole(ran: &Ran, committed: u64, what: &str) {
+    assert_eq!(ran.failed, 0, "{what}: {:?}", ran.codes);
+    assert_eq!(ran.committed, committed, "{what}");
+}
+
 /// What is read of a table.
 type OfTable<'a> = &'a dyn Fn(&Base, u32) -> String;
 
