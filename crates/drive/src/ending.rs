@@ -43,6 +43,7 @@ impl<I: Io> Worker<'_, I> {
             reports.event(outage);
         }
         timing.recorder.set_connections(self.up);
+        timing.recorder.count(&self.desk.take_queries());
         timing.recorder.finish(now_ns, leftover);
         if let Some(tap) = &mut self.assignment.tap {
             tap.ended(now_ns);

@@ -153,7 +153,7 @@ impl<'a, I: Io> Worker<'a, I> {
                 continue;
             }
             // A sample may have closed an interval before its time was seen here.
-            if timing.recorder.rotate(now_ns) {
+            if self.rotate(now_ns, &mut timing) {
                 live -= self.hand_in(now_ns, &mut timing, reports);
             }
             timing
@@ -304,6 +304,8 @@ impl<'a, I: Io> Worker<'a, I> {
         timing: &mut Timing,
         reports: &mut impl Reports,
     ) -> usize {
+        let noticed_ns = self.seats[slot as usize].conn.noticed_ns();
+        self.rotate(noticed_ns, timing);
         loop {
             let seat = &mut self.seats[slot as usize];
             let Some(user) = &mut seat.user else {
@@ -351,6 +353,16 @@ impl<'a, I: Io> Worker<'a, I> {
             }
             return 1;
         }
+    }
+
+    /// Closes the current interval if it has ended by then: what users have counted so far belongs to
+    /// it. Says whether one is to be handed in.
+    #[inline]
+    fn rotate(&self, now_ns: u64, timing: &mut Timing) -> bool {
+        if timing.recorder.is_past(now_ns) {
+            timing.recorder.count(&self.desk.take_queries());
+        }
+        timing.recorder.rotate(now_ns)
     }
 
     /// Takes up what a user asks. True: it is granted already, the user can go on.

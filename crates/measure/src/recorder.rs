@@ -5,6 +5,7 @@
 
 use crate::health::ThreadProbe;
 use crate::interval::{Interval, Leftover, StampCounts};
+use crate::queries::Queries;
 use crate::sample::{Code, ErrorClass, Kind, Outcome, Sample};
 use crate::schedule::{Part, Schedule};
 use crate::tally::Shape;
@@ -82,6 +83,18 @@ impl Recorder {
         health.turns += 1;
         health.turn_max_ns = health.turn_max_ns.max(turn_ns);
         health.replies += replies;
+    }
+
+    /// Adds what users counted since the last call to the current interval.
+    #[inline]
+    pub fn count(&mut self, queries: &Queries) {
+        self.current.queries.add(queries);
+    }
+
+    /// Whether a moment lies outside the current interval; always, in the drain.
+    #[inline]
+    pub fn is_past(&self, at_ns: u64) -> bool {
+        at_ns.wrapping_sub(self.from_ns) >= self.length_ns
     }
 
     /// The current interval's counts of stamps.

@@ -7,7 +7,7 @@ use crate::conn::{Ask, Conn, Now};
 use crate::desk::Desk;
 use crate::error::DbError;
 use crate::program::Ended;
-use prony_measure::{Kind, Outcome};
+use prony_measure::{Kind, Outcome, Query};
 use prony_wire::{Block, Exchange, QueryMode, Row, ServerError, Statement, Value};
 use std::cell::Ref;
 use std::future::Future;
@@ -232,6 +232,22 @@ impl Db {
         now.retries += 1;
         self.conn.now.set(now);
         Ok(())
+    }
+
+    /// Counts a query, in the second of the reply that the user has just got.
+    #[inline]
+    pub fn count(&self, query: Query) {
+        self.desk.count(query);
+    }
+
+    /// Counts an event that is begun again after an error that is ignored.
+    pub fn count_ignored(&self) {
+        self.desk.count_ignored();
+    }
+
+    /// Counts a connection that was opened anew because of such an error.
+    pub fn count_reconnect(&self) {
+        self.desk.count_reconnect();
     }
 
     /// Rolls back an open block and awaits a lost connection.

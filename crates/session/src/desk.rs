@@ -1,10 +1,10 @@
 //! What the users of one worker share with it.
 //!
-//! In: samples and errors from users; whether to stop, from the worker. Out: each to the other.
+//! In: samples, errors and counts from users; whether to stop, from the worker. Out: each to the other.
 //! Must never: cross a thread.
 
 use crate::error::DbError;
-use prony_measure::{Kind, Sample};
+use prony_measure::{Kind, Queries, Query, Sample};
 use std::cell::{Cell, RefCell};
 
 /// How the users of a worker start.
@@ -55,6 +55,7 @@ pub struct Desk {
     stop: Cell<bool>,
     samples: RefCell<Vec<Sample>>,
     errors: RefCell<Vec<(Kind, DbError)>>,
+    queries: Cell<Queries>,
 }
 
 impl Desk {
@@ -67,6 +68,7 @@ impl Desk {
             stop: Cell::new(false),
             samples: RefCell::default(),
             errors: RefCell::default(),
+            queries: Cell::default(),
         }
     }
 
@@ -110,6 +112,30 @@ impl Desk {
     pub fn drain_errors(&self, mut take: impl FnMut(Kind, DbError)) {
         let mut errors = self.errors.borrow_mut();
         errors.drain(..).for_each(|(kind, error)| take(kind, error));
+    }
+
+    /// What was counted since the last call.
+    pub fn take_queries(&self) -> Queries {
+        self.queries.take()
+    }
+
+    #[inline]
+    pub(crate) fn count(&self, query: Query) {
+        let mut queries = self.queries.get();
+        queries.count(query);
+        self.queries.set(queries);
+    }
+
+    pub(crate) fn count_ignored(&self) {
+        let mut queries = self.queries.get();
+        queries.errors += 1;
+        self.queries.set(queries);
+    }
+
+    pub(crate) fn count_reconnect(&self) {
+        let mut queries = self.queries.get();
+        queries.reconnects += 1;
+        self.queries.set(queries);
     }
 
     pub(crate) fn leave(&self, sample: Sample, error: Option<DbError>) {

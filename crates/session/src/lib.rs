@@ -14,4 +14,4 @@ pub use db::{Db, Rows};
 pub use desk::{Desk, Rules};
 pub use error::DbError;
 pub use program::{Ended, Limit, Program, Share, User, UserId};
-pub use prony_measure::{ErrorClass, Kind, Outcome, Parts, Sample};
+pub use prony_measure::{ErrorClass, Kind, Outcome, Parts, Queries, Query, Sample};

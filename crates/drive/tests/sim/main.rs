@@ -1,5 +1,6 @@
 //! The whole loop on a simulated network: exact figures, in milliseconds of real time.
 
+mod counts;
 mod starts;
 #[allow(dead_code)]
 mod support;

@@ -9,7 +9,7 @@ use super::distribution::Draw;
 use super::engine::{self, BEGIN, COMMIT, Engine};
 use super::event::{Part, Sql};
 use super::options::{self, Asked};
-use super::queries::{Counted, Kept, Queries};
+use super::queries::{Counted, Kept, Queries, Query, changed};
 use super::ready::{Ready, ready};
 use super::rows::{C_GROUPS, PAD_GROUPS, set_groups};
 use crate::random::Random;
@@ -280,6 +280,7 @@ impl Shared {
                             break Err(error);
                         }
                         kept.sums.ignored += 1;
+                        db.count_ignored();
                         db.retry().await?;
                     }
                 }
@@ -295,12 +296,13 @@ impl Shared {
         queries: &mut Queries,
     ) -> Result<(), DbError> {
         if let Some(packet) = &mut player.packet {
-            queries.changed(db.query(packet.fill()).await?.affected());
+            let inserted = db.query(packet.fill()).await?.affected();
+            count(db, queries, changed(inserted));
             return Ok(());
         }
         if let Some([begin, _]) = &self.block {
             db.exec(begin, &[]).await?;
-            queries.others += 1;
+            count(db, queries, Query::Other);
         }
         for (part, count) in &self.parts {
             // One table for all statements of a part.
@@ -311,7 +313,7 @@ impl Shared {
         }
         if let Some([_, commit]) = &self.block {
             db.exec(commit, &[]).await?;
-            queries.others += 1;
+            count(db, queries, Query::Other);
         }
         Ok(())
     }
@@ -338,18 +340,20 @@ impl Shared {
                 let id = player.id.next(&mut player.random);
                 let delete = &self.statements[Sql::Delete as usize][table];
                 let deleted = db.exec(delete, &[Value::Int(id)]).await?.affected();
-                queries.changed(deleted);
+                count(db, queries, changed(deleted));
                 let k = player.id.next(&mut player.random);
                 player.texts();
                 let insert = &self.statements[Sql::Insert as usize][table];
                 let (c, pad) = (Value::Text(&player.c), Value::Text(&player.pad));
                 let values = [Value::Int(id), Value::Int(k), c, pad];
-                queries.changed(db.exec(insert, &values).await?.affected());
+                let inserted = db.exec(insert, &values).await?.affected();
+                count(db, queries, changed(inserted));
                 Ok(())
             }
             Part::TextInsert => {
                 self.write_insert(table as u32 + 1, player);
-                queries.changed(db.query(&player.text).await?.affected());
+                let inserted = db.query(&player.text).await?.affected();
+                count(db, queries, changed(inserted));
                 Ok(())
             }
         }
@@ -392,11 +396,12 @@ impl Shared {
             // Only after a delete, with more values.
             Sql::Insert => return Ok(()),
         };
-        if sql.reads() {
-            queries.reads += 1;
-        } else {
-            queries.changed(rows.affected());
-        }
+        let query = match sql.reads() {
+            true => Query::Read,
+            false => changed(rows.affected()),
+        };
+        drop(rows);
+        count(db, queries, query);
         Ok(())
     }
 
@@ -421,6 +426,13 @@ impl Shared {
             }
         };
     }
+}
+
+/// Counts a query, for its event and for the second that it ends in.
+#[inline]
+fn count(db: &Db, queries: &mut Queries, query: Query) {
+    queries.count(query);
+    db.count(query);
 }
 
 impl Player {
