@@ -5,6 +5,7 @@
 
 pub mod copy;
 pub mod error;
+pub mod lua;
 pub mod oltp;
 pub mod parts;
 pub mod progress;
@@ -20,6 +21,7 @@ mod catalog;
 mod copy_binary;
 #[cfg(test)]
 mod counting;
+mod distinct;
 mod findings;
 mod loader;
 #[cfg(test)]

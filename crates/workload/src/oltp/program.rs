@@ -12,6 +12,7 @@ use super::options::{self, Asked};
 use super::queries::{Counted, Kept, Queries, Query, changed};
 use super::ready::{Ready, ready};
 use super::rows::{C_GROUPS, PAD_GROUPS, set_groups};
+use crate::distinct::Distinct;
 use crate::random::Random;
 use crate::{Error, sql};
 use prony_plan::WorkloadPlan;
@@ -212,30 +213,9 @@ struct Player {
     /// Values of a statement with many of them.
     values: Vec<Value<'static>>,
     text: String,
-    numbers: Numbers,
+    /// Numbers for rows.
+    numbers: Distinct,
     packet: Option<Packet>,
-}
-
-/// Numbers for rows, none of which two users of a run draw.
-struct Numbers {
-    next: u32,
-    step: u32,
-    key: u32,
-}
-
-impl Numbers {
-    /// A number of 32 bits, less 2^31. The mixing is one to one: C. Wellons, "Prospecting for hash
-    /// functions" (lowbias32, in the public domain).
-    fn next(&mut self) -> i64 {
-        let mut mixed = self.next ^ self.key;
-        self.next = self.next.wrapping_add(self.step);
-        mixed ^= mixed >> 16;
-        mixed = mixed.wrapping_mul(0x7feb_352d);
-        mixed ^= mixed >> 15;
-        mixed = mixed.wrapping_mul(0x846c_a68b);
-        mixed ^= mixed >> 16;
-        i64::from(mixed) - (1 << 31)
-    }
 }
 
 impl Shared {
@@ -252,11 +232,7 @@ impl Shared {
             pad: String::with_capacity(64),
             values: Vec::with_capacity(1024),
             text: String::with_capacity(512),
-            numbers: Numbers {
-                next: id.client,
-                step: id.clients,
-                key: id.seed as u32,
-            },
+            numbers: Distinct::new(id),
             packet: (!self.last.is_empty()).then(|| Packet::new(id, &self.last)),
         }
     }
@@ -418,7 +394,11 @@ impl Shared {
                 "INSERT INTO sbtest{table} (k, c, pad) VALUES ({k}, '{c}', '{pad}')"
             ),
             (auto, _) => {
-                let id = if auto { 0 } else { player.numbers.next() };
+                let id = if auto {
+                    0
+                } else {
+                    i64::from(player.numbers.draw()) - (1 << 31)
+                };
                 write!(
                     text,
                     "INSERT INTO sbtest{table} (id, k, c, pad) VALUES ({id}, {k}, '{c}', '{pad}')"

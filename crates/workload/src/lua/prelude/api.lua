@@ -141,6 +141,8 @@ function core.has_hook(name)
    return type(sysbench.hooks[name]) == "function"
 end
 
-function core.report(name, stat)
+function core.report(stat)
+   local name = stat.hook
+   stat.hook = nil
    return sysbench.hooks[name](stat)
 end

@@ -17,8 +17,8 @@ core.FORGET, core.SLEEP, core.RENEW, core.COUNT, core.FAIL, core.LINGER, core.RE
 -- Asks, and gives what is answered. A user runs in a coroutine and is resumed with the answer; the
 -- states of the front have none and are answered at once.
 local function ask(...)
-   if host.answer then
-      return host.answer(...)
+   if core.answer then
+      return core.answer(...)
    end
    if depth > 0 then
       return yield(MARK, ...)

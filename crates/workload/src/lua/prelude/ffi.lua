@@ -18,14 +18,15 @@ local function pointer(kind, name)
 end
 
 local context = real.cast("void *", host.context)
-local draw = "double (*)(void *, double, double)"
+-- The context comes last, so that messages number the arguments as scripts do.
+local draw = "double (*)(double, double, void *)"
 
 -- Random numbers of this user. Calls through pointers are compiled into the traces around them.
 core.draw = {}
 for _, name in ipairs({ "default", "uniform", "gaussian", "special", "pareto", "zipfian" }) do
    local call = pointer(draw, name)
    core.draw[name] = function(low, high)
-      return call(context, low, high)
+      return call(low, high, context)
    end
 end
 

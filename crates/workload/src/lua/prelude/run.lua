@@ -95,6 +95,14 @@ function core.command(chunk, word, is_function)
    ask(core.STOP)
 end
 
+function core.declares_options()
+   return sysbench.cmdline.options ~= nil
+end
+
+function core.has_main_loop()
+   return thread_run ~= core.thread_run
+end
+
 -- Of the front's own state.
 function core.call(name, ...)
    local f = _G[name]
@@ -104,4 +112,29 @@ function core.call(name, ...)
          error({ name = name, text = core.text(problem) }, 0)
       end
    end
+end
+
+-- A function that calls another with these arguments.
+function core.bound(f, ...)
+   local a, b, c = ...
+   return function()
+      return f(a, b, c)
+   end
+end
+
+local function sorted_out(ok, first, ...)
+   if ok then
+      return true, first, ...
+   end
+   if type(first) == "table" and first.refused then
+      return false, "usage", first.refused
+   elseif type(first) == "table" and first.name then
+      return false, first.name, first.text
+   end
+   return false, "", core.text(first)
+end
+
+-- Calls a function for the front, which is told what went wrong and where.
+function core.guarded(f, ...)
+   return sorted_out(pcall(f, ...))
 end

@@ -64,7 +64,8 @@ function driver:name()
 end
 
 function driver:connect()
-   if connected then
+   -- The front's states have none of the loop's.
+   if connected and not core.answer then
       error("connection creation failed: this thread has a connection already, and Prony gives each thread one;"
          .. " disconnect the first, or share it", 2)
    end
