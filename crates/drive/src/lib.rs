@@ -13,6 +13,7 @@ pub mod io;
 pub mod link;
 pub mod pace;
 mod prefetch;
+mod queue;
 pub mod run;
 mod seat;
 pub mod stamps;
