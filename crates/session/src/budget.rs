@@ -40,7 +40,10 @@ mod tests {
         let take = || (0..5_000).filter(|_| budget.take()).count();
         let taken: usize = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(take)).collect();
-            threads.into_iter().map(|one| one.join().expect("no panic")).sum()
+            threads
+                .into_iter()
+                .map(|one| one.join().expect("no panic"))
+                .sum()
         });
         assert_eq!(taken, 10_000);
         assert!(budget.is_spent() && !budget.take());
