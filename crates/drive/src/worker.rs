@@ -60,6 +60,8 @@ pub struct Timing {
     pub grace_ns: u64,
     /// Starts, if they are scheduled.
     pub schedule: Option<pace::Schedule>,
+    /// When more of them wait, the run ends.
+    pub queue_max: Option<u64>,
     /// The recorder.
     pub recorder: Recorder,
 }
@@ -171,6 +173,9 @@ impl<'a, I: Io> Worker<'a, I> {
                 live -= self.handle(*event, &mut timing, reports);
             }
             live -= self.wake(&mut timing, reports);
+            if self.is_overfull(&mut timing, reports) {
+                break;
+            }
         }
         self.finish(&mut timing, reports);
         Ok(())
@@ -353,16 +358,6 @@ impl<'a, I: Io> Worker<'a, I> {
             }
             return 1;
         }
-    }
-
-    /// Closes the current interval if it has ended by then: what users have counted so far belongs to
-    /// it. Says whether one is to be handed in.
-    #[inline]
-    fn rotate(&self, now_ns: u64, timing: &mut Timing) -> bool {
-        if timing.recorder.is_past(now_ns) {
-            timing.recorder.count(&self.desk.take_queries());
-        }
-        timing.recorder.rotate(now_ns)
     }
 
     /// Takes up what a user asks. True: it is granted already, the user can go on.

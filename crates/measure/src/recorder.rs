@@ -109,6 +109,13 @@ impl Recorder {
         self.connections = connections;
     }
 
+    /// Sets how many starts wait for a user and how many transactions are under way as the current
+    /// interval ends.
+    pub fn set_queue(&mut self, waiting: u64, under_way: u32) {
+        let health = &mut self.current.health;
+        (health.waiting, health.under_way) = (waiting, under_way);
+    }
+
     /// Keeps the first message of a sort of error. To be called in the error path only.
     pub fn record_error_example(
         &mut self,

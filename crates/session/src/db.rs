@@ -76,6 +76,9 @@ impl Db {
                 return Err(Ended::Finished);
             }
             let ready_ns = self.conn.noticed_ns();
+            if !self.desk.may_start(ready_ns) {
+                return Err(Ended::Finished);
+            }
             if self.desk.rules().paced && !self.desk.is_over(ready_ns) {
                 self.wait(Ask::Start).await;
             } else if self.last_start_ns == Some(ready_ns) {

@@ -1,11 +1,13 @@
 //! What the users of one worker share with it.
 //!
 //! In: samples, errors and counts from users; whether to stop, from the worker. Out: each to the other.
-//! Must never: cross a thread.
+//! Must never: cross a thread. Where a run has one [`Budget`] for all, it points to that.
 
+use crate::budget::Budget;
 use crate::error::DbError;
 use prony_measure::{Kind, Queries, Query, Sample};
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 /// How the users of a worker start.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +52,7 @@ impl Rules {
 #[derive(Debug)]
 pub struct Desk {
     rules: Rules,
+    budget: Option<Arc<Budget>>,
     count_from_ns: Cell<u64>,
     end_ns: Cell<u64>,
     stop: Cell<bool>,
@@ -63,6 +66,7 @@ impl Desk {
     pub fn new(rules: Rules) -> Self {
         Desk {
             rules,
+            budget: None,
             count_from_ns: Cell::new(0),
             end_ns: Cell::new(u64::MAX),
             stop: Cell::new(false),
@@ -70,6 +74,25 @@ impl Desk {
             errors: RefCell::default(),
             queries: Cell::default(),
         }
+    }
+
+    /// The same, whose users share their starts with those of other workers.
+    pub fn sharing(self, budget: Option<Arc<Budget>>) -> Self {
+        Desk { budget, ..self }
+    }
+
+    /// Takes a start from what is shared; in the warm-up, and where nothing is shared, there always is
+    /// one.
+    pub(crate) fn may_start(&self, at_ns: u64) -> bool {
+        match &self.budget {
+            Some(budget) if self.counts(at_ns) => budget.take(),
+            _ => true,
+        }
+    }
+
+    /// Whether what is shared is used up.
+    pub fn is_spent(&self) -> bool {
+        self.budget.as_ref().is_some_and(|budget| budget.is_spent())
     }
 
     /// How the users start.

@@ -178,6 +178,7 @@ impl SecondLine {
             turn_max_ns: self.turn_max_ns,
             replies: self.replies,
             connections: self.connections,
+            ..Health::default()
         };
         let [
             stamped,
