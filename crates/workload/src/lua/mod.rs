@@ -27,6 +27,7 @@ mod statements;
 mod user;
 mod values;
 mod watchdog;
+mod workload;
 
 #[cfg(test)]
 mod tests;
@@ -39,3 +40,4 @@ pub use program::{LuaProgram, Task};
 pub use report::{Figures, Reporter};
 pub use script::Script;
 pub use settings::{Driver, Given, Random, Settings, Value};
+pub use workload::{LUA, LuaWorkload};

@@ -97,7 +97,11 @@ impl Shared {
                 "INSERT INTO sbtest{table} (k, c, pad) VALUES ({k}, '{c}', '{pad}')"
             ),
             (auto, _) => {
-                let id = if auto { 0 } else { i64::from(player.numbers.draw()) - (1 << 31) };
+                let id = if auto {
+                    0
+                } else {
+                    i64::from(player.numbers.draw()) - (1 << 31)
+                };
                 write!(
                     text,
                     "INSERT INTO sbtest{table} (id, k, c, pad) VALUES ({id}, {k}, '{c}', '{pad}')"
