@@ -64,7 +64,9 @@ pub fn obey(call: &Call, asked: &Script) -> Result<(), Ended> {
         Command::Help => return script.help().map_err(|refused| says(call, &refused)),
         Command::Once => once(false, false),
         Command::Parallel => {
-            call.log(Level::Notice, WORKERS);
+            if asked.settings.threads > 1 {
+                call.log(Level::Notice, WORKERS);
+            }
             once(false, true)
         }
         Command::Function => once(true, false),

@@ -192,14 +192,14 @@ local function flush(con)
    if bulk.count == 0 then
       return
    end
-   local text = bulk.head .. " " .. concat(bulk.rows, ",", 1, bulk.count)
-   bulk.count, bulk.size = 0, #bulk.head + 1
+   local text = bulk.head .. concat(bulk.rows, ",", 1, bulk.count)
+   bulk.count, bulk.size = 0, #bulk.head
    answered(con, "INSERT", 3, ask(QUERY, text))
 end
 
 function connection:bulk_insert_init(text)
    must_be_open(self)
-   self.bulk = { head = text, rows = {}, count = 0, size = #text + 1 }
+   self.bulk = { head = text, rows = {}, count = 0, size = #text }
    return 0
 end
 
