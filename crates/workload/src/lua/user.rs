@@ -164,6 +164,10 @@ impl User {
                 count(db, counter);
                 Answer::Done
             }
+            Asked::Ready => {
+                db.gate().await;
+                Answer::Done
+            }
             Asked::Linger => {
                 db.linger();
                 Answer::Done
