@@ -30,8 +30,7 @@ const READ: &str = "select pg_stat_clear_snapshot(); \
      from pg_stat_database";
 
 /// The one form that all versions have, each of which keeps the numbers in a table of another name.
-const READ_MYSQL: &str =
-    "show global status where variable_name in ('Com_commit', 'Com_rollback')";
+const READ_MYSQL: &str = "show global status where variable_name in ('Com_commit', 'Com_rollback')";
 const CLOCK_MYSQL: &str = "select unix_timestamp(now(6))";
 
 /// Reads the counters so many times, in one transaction: the reader's own then count as one. It
@@ -140,9 +139,8 @@ mod tests {
 
     #[test]
     fn both_statements_are_counted() {
-        let row = |cells: &[&str]| -> Row {
-            cells.iter().map(|cell| Some((*cell).to_owned())).collect()
-        };
+        let row =
+            |cells: &[&str]| -> Row { cells.iter().map(|cell| Some((*cell).to_owned())).collect() };
         let counters = [row(&["Com_commit", "712"]), row(&["Com_rollback", "3"])];
         let clock = [row(&["1795213070.250000"])];
         let read = read_mysql(&counters, &clock).expect("both are there");

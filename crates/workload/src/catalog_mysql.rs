@@ -33,8 +33,16 @@ pub fn find<T: Tables>(control: &mut Control) -> Result<Vec<Found<T>>, Error> {
             names.join(", ")
         )
     };
-    let tables = of("table_type, table_rows, data_length, index_length", "tables", "");
-    let columns = of("column_name", "columns", "order by table_name, ordinal_position");
+    let tables = of(
+        "table_type, table_rows, data_length, index_length",
+        "tables",
+        "",
+    );
+    let columns = of(
+        "column_name",
+        "columns",
+        "order by table_name, ordinal_position",
+    );
     let primary = "and index_name = 'PRIMARY' order by table_name, seq_in_index";
     let key = of("column_name", "statistics", primary);
     let tables = sql::rows(control, DOING, &tables)?;
@@ -44,7 +52,11 @@ pub fn find<T: Tables>(control: &mut Control) -> Result<Vec<Found<T>>, Error> {
         let is_it = |row: &&sql::Row| row.text(0) == Some(table.name());
         let row = tables.iter().find(is_it)?;
         let list = |rows: &[sql::Row]| {
-            let named: Vec<&str> = rows.iter().filter(is_it).filter_map(|r| r.text(1)).collect();
+            let named: Vec<&str> = rows
+                .iter()
+                .filter(is_it)
+                .filter_map(|r| r.text(1))
+                .collect();
             named.join(",")
         };
         Some(read(*table, row, list(&columns), &list(&keys)))

@@ -178,7 +178,12 @@ impl Codec {
         let begun = last.filter(|last| last.what == What::Joined);
         if let Some(range) = begun.map(|last| last.bytes.clone()) {
             self.bytes.extend_from_slice(b"\n;");
-            bind::filled(statement, values, self.no_backslash_escapes, &mut self.bytes);
+            bind::filled(
+                statement,
+                values,
+                self.no_backslash_escapes,
+                &mut self.bytes,
+            );
             if lengthen(&mut self.bytes, range.start) {
                 let end = self.bytes.len();
                 if let Some(last) = self.commands.last_mut() {

@@ -172,11 +172,7 @@ async fn pipelined(
 
 /// Sends what was pushed, and takes the customer and the sum of each order: the last result of its
 /// change, behind that of the queue, and the last one of all.
-async fn customers(
-    sql: &Sql,
-    db: &mut Db,
-    found: &mut [Option<Found>],
-) -> Result<(), DbError> {
+async fn customers(sql: &Sql, db: &mut Db, found: &mut [Option<Found>]) -> Result<(), DbError> {
     let customer_at = sql.order.results();
     let sum_at = customer_at + 2;
     let rows = db.sync().await?;

@@ -118,7 +118,12 @@ impl NewOrders {
             Engine::Postgres => 9,
             Engine::MySql => 5,
         };
-        let call = call(set.engine, &function(profile).name, arguments, !profile.outputs);
+        let call = call(
+            set.engine,
+            &function(profile).name,
+            arguments,
+            !profile.outputs,
+        );
         let way = Way::new(mode, set, &call, |set| Box::new(Sql::new(set, profile)));
         NewOrders {
             engine: set.engine,

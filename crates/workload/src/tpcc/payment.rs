@@ -64,7 +64,12 @@ impl Sql {
             names: set.add(NAMES),
             customer: set.change("customer", &customer, CUSTOMER_KEY, CUSTOMER_SHOWN),
             district: set.change("district", ytd, district, DISTRICT_SHOWN),
-            warehouse: set.change("warehouse", "w_ytd = w_ytd + $2", "w_id = $1", WAREHOUSE_SHOWN),
+            warehouse: set.change(
+                "warehouse",
+                "w_ytd = w_ytd + $2",
+                "w_id = $1",
+                WAREHOUSE_SHOWN,
+            ),
             history: set.add(HISTORY),
             commit: set.add(COMMIT),
         }

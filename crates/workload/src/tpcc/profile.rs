@@ -4,8 +4,8 @@
 //! decided anywhere else; code asks a field, not a name.
 
 use super::layout::Population;
-use crate::oltp::engine::Engine;
 use super::pacing::{HAMMERDB, LIMITS_S, SPECIFICATION, Times};
+use crate::oltp::engine::Engine;
 
 /// How a profile draws, keys and counts.
 #[derive(Debug)]
@@ -149,7 +149,10 @@ mod tests {
             assert!(profile.routine.chars().all(plain));
             assert_eq!(profile.on(Engine::Postgres).name, profile.name);
             let elsewhere = profile.on(Engine::MySql);
-            assert_eq!((elsewhere.name, elsewhere.routine), (profile.name, profile.routine));
+            assert_eq!(
+                (elsewhere.name, elsewhere.routine),
+                (profile.name, profile.routine)
+            );
             assert!(elsewhere.rolls_back && elsewhere.finds_names);
         }
         assert!(Profile::find(Profile::DEFAULT).is_some());

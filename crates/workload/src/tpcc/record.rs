@@ -35,7 +35,9 @@ const LOOKING: &str = "looking for an unfinished load";
 /// Whether there is a note by now, whatever a snapshot in use says.
 pub fn exists(control: &mut Control) -> Result<bool, Error> {
     let sql = match Engine::of(control) {
-        Engine::Postgres => format!("select case when to_regclass('{NAME}') is not null then 1 end"),
+        Engine::Postgres => {
+            format!("select case when to_regclass('{NAME}') is not null then 1 end")
+        }
         Engine::MySql => format!(
             "select max(1) from information_schema.tables \
              where table_schema = database() and table_name = '{NAME}'"
@@ -111,7 +113,10 @@ pub fn create(control: &mut Control, layout: &Layout) -> Result<(), Error> {
         let rest = format!("false, {scale}, {seed}, '{population}', {partitions}, '{began}'");
         let parts: Vec<u32> = (0..=*scale).collect();
         for some in parts.chunks(ROWS_AT_ONCE) {
-            let rows: Vec<String> = some.iter().map(|part| format!("({part}, {rest})")).collect();
+            let rows: Vec<String> = some
+                .iter()
+                .map(|part| format!("({part}, {rest})"))
+                .collect();
             let insert = format!("insert into {NAME} values {}", rows.join(", "));
             sql::run(control, DOING, &insert)?;
         }

@@ -96,13 +96,18 @@ fn lacking_mysql(control: &mut Control) -> Result<Lacking, Error> {
                 _ => {
                     let columns = Tables::columns(table, Engine::MySql);
                     let zeros = vec!["0"; columns.len()].join(", ");
-                    format!("insert into {name} ({}) values ({zeros})", columns.join(", "))
+                    format!(
+                        "insert into {name} ({}) values ({zeros})",
+                        columns.join(", ")
+                    )
                 }
             };
             match control.query(&format!("explain {statement}")) {
                 Ok(_) => {}
                 Err(error)
-                    if error.server().is_some_and(|said| DENIED.contains(&said.number)) =>
+                    if error
+                        .server()
+                        .is_some_and(|said| DENIED.contains(&said.number)) =>
                 {
                     rights.push(*right);
                 }

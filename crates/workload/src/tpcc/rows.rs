@@ -311,7 +311,6 @@ impl<F: Fields> Rows<'_, F> {
             Table::OrderLine => self.each(out, full, Self::order_lines),
         }
     }
-
 }
 
 impl RowSource for Rows<'_> {

@@ -75,7 +75,11 @@ pub fn create(table: Table, population: Population, partitions: u32) -> String {
             ("ol_amount", Population::HammerDb) => "int",
             _ => kind,
         };
-        let null = if key(table).contains(name) { "not null" } else { "null" };
+        let null = if key(table).contains(name) {
+            "not null"
+        } else {
+            "null"
+        };
         format!("{name} {kind} {null}")
     });
     let mut parts: Vec<String> = columns.collect();

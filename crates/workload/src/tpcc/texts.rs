@@ -57,7 +57,10 @@ pub fn packed(out: &mut String, lines: &[Line]) {
     out.clear();
     let mut digits = itoa::Buffer::new();
     for line in lines {
-        for (number, width) in [line.item, line.supply, line.quantity].into_iter().zip(PACKED) {
+        for (number, width) in [line.item, line.supply, line.quantity]
+            .into_iter()
+            .zip(PACKED)
+        {
             let number = digits.format(number);
             out.extend((number.len()..width).map(|_| '0'));
             out.push_str(number);

@@ -126,11 +126,7 @@ pub struct Change {
 
 impl Change {
     /// Changes and reads.
-    pub async fn run<'a>(
-        &self,
-        db: &'a mut Db,
-        values: &[Value<'_>],
-    ) -> Result<Rows<'a>, DbError> {
+    pub async fn run<'a>(&self, db: &'a mut Db, values: &[Value<'_>]) -> Result<Rows<'a>, DbError> {
         let Some(read) = &self.read else {
             return db.exec(&self.update, values).await;
         };

@@ -94,7 +94,9 @@ impl Test {
         let Test { broken, number, .. } = self;
         let among = |what: &str, holds: &str| match engine {
             Engine::Postgres => format!("count(*) filter (where {holds}), {what}"),
-            Engine::MySql => format!("coalesce(sum(case when {holds} then 1 else 0 end), 0), {what}"),
+            Engine::MySql => {
+                format!("coalesce(sum(case when {holds} then 1 else 0 end), 0), {what}")
+            }
         };
         let place = self.place(engine);
         let example = |holds: &str| match engine {

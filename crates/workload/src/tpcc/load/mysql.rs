@@ -151,7 +151,9 @@ impl Job<'_> {
             }
             match manner.way {
                 Way::LoadData => self.send::<Lines>(control, content, table, warehouses, manner)?,
-                Way::Insert => self.send::<Literals>(control, content, table, warehouses, manner)?,
+                Way::Insert => {
+                    self.send::<Literals>(control, content, table, warehouses, manner)?
+                }
             }
         }
         self.loader.go_on()?;

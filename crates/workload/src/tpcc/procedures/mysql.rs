@@ -78,9 +78,8 @@ fn missing<'a>(
     let found = sql::rows(control, DOING, OURS)?;
     let is_there = |procedure: &&Procedure| {
         let (name, comment) = (procedure.name.as_str(), procedure.comment());
-        let same = |row: &sql::Row| {
-            row.text(0) == Some(name) && row.text(1) == Some(comment.as_str())
-        };
+        let same =
+            |row: &sql::Row| row.text(0) == Some(name) && row.text(1) == Some(comment.as_str());
         found.iter().any(same)
     };
     Ok(procedures.iter().filter(|p| !is_there(p)).collect())

@@ -88,7 +88,10 @@ fn new_order_body(profile: &Profile) -> String {
     NEW_ORDER
         .replace("{item}", &format!("v_at, {item}"))
         .replace("{supply}", &format!("v_at + {item}, {supply}"))
-        .replace("{quantity}", &format!("v_at + {}, {quantity}", item + supply))
+        .replace(
+            "{quantity}",
+            &format!("v_at + {}, {quantity}", item + supply),
+        )
         .replace("{width}", &width.to_string())
         .replace("{dist}", &dist)
         .replace("{counted}", counted(profile, kept))
