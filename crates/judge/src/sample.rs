@@ -79,6 +79,7 @@ pub(crate) fn healthy() -> Run {
         },
         series: Vec::new(),
         events: Vec::new(),
+        observed: None,
         client: Client {
             busiest_thread: Some(0.5),
             run_queue_s: Some(0.5),
