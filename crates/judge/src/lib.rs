@@ -25,7 +25,7 @@ mod stall;
 mod stamps;
 mod steady;
 pub mod thresholds;
-mod watch;
+pub mod watch;
 mod words;
 mod workload;
 
