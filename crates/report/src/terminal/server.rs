@@ -48,7 +48,8 @@ fn machine(run: &Run, seen: &Observed) -> String {
     let per_second = |of: fn(&MachineSecond) -> Option<u64>| {
         let sum = watch::sum(run, |row| of(row.machine.as_ref()?));
         units::known(sum, |sum| {
-            units::bytes((sum as f64 / seconds.max(f64::MIN_POSITIVE)) as u64)
+            let each = sum as f64 / seconds.max(f64::MIN_POSITIVE);
+            format!("{}/s", units::bytes(each as u64))
         })
     };
     let own = watch::mean(run, |row| {
@@ -62,7 +63,7 @@ fn machine(run: &Run, seen: &Observed) -> String {
         format!(" of {}", units::counted(cpus.into(), "CPU", "CPUs"))
     });
     format!(
-        "{}{of} busy{own}; I/O wait {}, stolen {}; disk {} busy, {}/s read, {}/s written",
+        "{}{of} busy{own}; I/O wait {}, stolen {}; disk {} busy, {} read, {} written",
         share(|of| of.busy),
         share(|of| of.io_wait),
         share(|of| of.steal),
