@@ -11,6 +11,7 @@ mod pgbench;
 mod run;
 mod secrets;
 mod signals;
+mod sysbench;
 mod title;
 
 use args::Command;
@@ -30,9 +31,13 @@ fn main() -> ExitCode {
     if hammerdb::is_name(argv0) {
         return hammerdb::main(&arguments[1..]);
     }
+    if sysbench::is_name(argv0) {
+        return sysbench::main(&arguments[1..]);
+    }
     let ended = match args::parse(&arguments) {
         Ok(Command::Pgbench { arguments }) => return pgbench::main("pgbench", &arguments),
         Ok(Command::Hammerdbcli { arguments }) => return hammerdb::main(&arguments),
+        Ok(Command::Sysbench { arguments }) => return sysbench::main(&arguments),
         Ok(asked) => command::obey(asked, &arguments),
         Err(failure) => Err(failure),
     };

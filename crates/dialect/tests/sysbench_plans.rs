@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use prony_dialect::sysbench::{
-    Asked, BUNDLED, Command, Compat, Driver, Endpoint, Host, Ignored, Invocation, Level, Native,
-    asked, command_header, creating_index, creating_table, driver, dropping_table, endpoints,
-    failing_function, fatal, forced_shutdown, function_failed, inserting, load_jobs, mysql_failed,
+    BUNDLED, Command, Compat, Driver, Endpoint, Host, Ignored, Invocation, Level, Native,
+    command_header, creating_index, creating_table, drive_plan, driver, dropping_table, endpoints,
+    failing_function, fatal, function_failed, inserting, load_jobs, mysql_failed,
     mysql_not_prepared, mysql_unreachable, pgsql_failed, pgsql_not_prepared, pgsql_unreachable,
     pgsql_url, prewarming, ps_mode, read, repeated, sql_error, unsupported, workload_plan,
 };
-use prony_plan::{Arrival, MAX_TIME, Pace, QueryMode, Stop};
+use prony_plan::{Arrival, DrivePlan, MAX_TIME, Pace, QueryMode, Stop};
 
 struct Nowhere;
 
@@ -37,56 +37,51 @@ fn native(line: &str) -> Native {
     of(Compat::V1_0, line)
 }
 
-fn drive(line: &str) -> Asked {
-    asked(&native(line).settings, 4).expect(line)
+fn drive(line: &str) -> DrivePlan {
+    drive_plan(&native(line).settings, 4).expect(line)
 }
 
 #[test]
 fn how_a_run_is_driven() {
     let plain = drive("--threads=16 --time=60 oltp_read_write run");
+    assert_eq!((plain.clients, plain.threads), (16, 1));
     assert_eq!(
-        (plain.drive.clients, plain.drive.threads, plain.events),
-        (16, 1, None)
-    );
-    assert_eq!(
-        (plain.drive.pace, plain.drive.protocol),
+        (plain.pace, plain.protocol),
         (Pace::Closed, QueryMode::Prepared)
     );
     // All that began is awaited.
-    assert_eq!(plain.drive.stop, Stop::Starts(Duration::from_secs(60)));
-    assert_eq!(
-        (plain.drive.seed, plain.drive.warmup),
-        (None, Duration::ZERO)
-    );
-    assert!(!plain.drive.reconnect && plain.drive.latency_limit.is_none());
+    assert_eq!(plain.stop, Stop::Starts(Duration::from_secs(60)));
+    assert_eq!((plain.seed, plain.warmup), (None, Duration::ZERO));
+    assert!(!plain.reconnect && plain.latency_limit.is_none());
     let rated = drive(
         "--threads=1000 --rate=50 --rand-seed=7 --events=500 --forced-shutdown=5 --db-ps-mode=disable --mysql-ignore-errors=1213,2013 oltp_insert run",
     );
     let pace = Pace::Rate {
         rate_tps: 50.0,
         arrival: Arrival::Poisson,
+        queue_max: Some(131_072),
     };
-    assert_eq!(
-        (rated.drive.pace, rated.drive.protocol),
-        (pace, QueryMode::Simple)
-    );
-    assert_eq!(
-        (rated.drive.threads, rated.drive.seed, rated.events),
-        (4, Some(7), Some(500))
-    );
-    assert_eq!(rated.drive.stop, Stop::After(Duration::from_secs(10)));
-    assert_eq!(rated.drive.grace, Duration::from_secs(5));
-    assert!(rated.drive.reconnect);
+    assert_eq!((rated.pace, rated.protocol), (pace, QueryMode::Simple));
+    assert_eq!((rated.threads, rated.seed), (4, Some(7)));
+    let shared = Stop::Shared {
+        transactions: 500,
+        within: Duration::from_secs(10),
+    };
+    assert_eq!(rated.stop, shared);
+    assert_eq!(plain.grace, Duration::MAX);
+    assert_eq!(rated.grace, Duration::from_secs(5));
+    assert!(rated.reconnect);
+    assert!(!drive("--db-driver=pgsql --mysql-ignore-errors=2013 oltp_insert run").reconnect);
     let endless = drive("--time=0 oltp_insert run");
-    assert_eq!(endless.drive.stop, Stop::Starts(MAX_TIME));
+    assert_eq!(endless.stop, Stop::Starts(MAX_TIME));
     let warm = of(Compat::V1_1, "--warmup-time=30 oltp_insert run");
     assert_eq!(
-        asked(&warm.settings, 1).unwrap().drive.warmup,
+        drive_plan(&warm.settings, 1).unwrap().warmup,
         Duration::from_secs(30)
     );
     let wrong = native("--db-ps-mode=foo oltp_insert run");
     let text = "FATAL: Invalid value for db-ps-mode: foo\n";
-    assert_eq!(asked(&wrong.settings, 1).unwrap_err(), text);
+    assert_eq!(drive_plan(&wrong.settings, 1).unwrap_err(), text);
     assert_eq!(ps_mode(&wrong.settings.database).unwrap_err(), text);
     assert_eq!(
         load_jobs(&native("--threads=7 oltp_insert prepare").settings),
@@ -297,10 +292,6 @@ fn errors_of_servers() {
     assert_eq!(
         function_failed("event", None, "x"),
         "FATAL: `event' function failed: x\n"
-    );
-    assert_eq!(
-        forced_shutdown(2),
-        "FATAL: The --max-time limit has expired, forcing shutdown...\n\nNumber of unfinished transactions on forced shutdown: 2\n"
     );
     assert_eq!(repeated(1), "(last message repeated 1 times)\n");
     assert_eq!(fatal("x"), "FATAL: x\n");

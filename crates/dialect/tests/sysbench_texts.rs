@@ -81,7 +81,22 @@ fn of_text(text: &str, sql: bool) -> Report<'static> {
             time_avg_s,
             time_stddev_s,
         },
+        unfinished: None,
     }
+}
+
+#[test]
+fn a_forced_shutdown_says_how_many_events_were_under_way() {
+    let (_, text) = records(REPORTS).next().expect("a report");
+    let lines = text.split_inclusive('\n');
+    let text: String = lines.filter(|line| !line.starts_with('[')).collect();
+    let figures = Report {
+        unfinished: Some(2),
+        ..of_text(&text, true)
+    };
+    let shown = report(&figures, Compat::V1_0);
+    let place = "per sec.)\n\nNumber of unfinished transactions on forced shutdown: 2\n\nGeneral";
+    assert!(shown.contains(place), "{shown}");
 }
 
 #[test]

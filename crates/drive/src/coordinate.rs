@@ -4,7 +4,7 @@
 //! worker waiting.
 
 use crate::connections::ConnectError;
-use crate::happening::Happening;
+use crate::happening::{Happening, Incident};
 use crate::run::{Driven, Error, Job, Observer, Start};
 use prony_measure::{Collector, Interval};
 use std::io;
@@ -96,7 +96,13 @@ impl Coordinator<'_> {
         while let Some(message) = self.next() {
             match message {
                 Message::Interval(worker, interval) => drop(collector.add(worker, interval)),
-                Message::Event(event) => events.push(event),
+                Message::Event(event) => {
+                    if event.what == Incident::QueueFull {
+                        self.halt.store(true, Ordering::Relaxed);
+                        failure = Some(event.detail.clone());
+                    }
+                    events.push(event);
+                }
                 Message::Ended(worker, ended) => {
                     collector.end(worker);
                     if let Err(error) = ended {

@@ -31,7 +31,8 @@ impl<I: Io> Worker<'_, I> {
             ..Leftover::default()
         };
         // Once every user has done its count, nothing more is due.
-        let all_done = timing.end_ns.is_none() && self.seats.iter().all(|seat| seat.user.is_none());
+        let by_count = timing.end_ns.is_none() || self.desk.is_spent();
+        let all_done = by_count && self.seats.iter().all(|seat| seat.user.is_none());
         while let Some(schedule) = &mut timing.schedule {
             if all_done || schedule.next_ns() >= end_ns {
                 break;
@@ -43,6 +44,7 @@ impl<I: Io> Worker<'_, I> {
             reports.event(outage);
         }
         timing.recorder.set_connections(self.up);
+        timing.recorder.count(&self.desk.take_queries());
         timing.recorder.finish(now_ns, leftover);
         if let Some(tap) = &mut self.assignment.tap {
             tap.ended(now_ns);

@@ -36,6 +36,8 @@ pub enum Incident {
     Outage,
     /// A user's program could not go on.
     UserFailed,
+    /// More starts waited than the queue holds: the run ended.
+    QueueFull,
 }
 
 /// What a panic said.

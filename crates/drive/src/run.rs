@@ -16,10 +16,11 @@ use crate::thread::{Go, Share, work};
 use prony_measure::{Collected, Row, Sample, Schedule, Shape};
 use prony_plan::{DrivePlan, IoEngine, Pace, Stop};
 use prony_server::{Address, Target};
-use prony_session::Program;
+use prony_session::{Budget, Program};
 use std::io as std_io;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 
@@ -244,8 +245,17 @@ fn choose(asked: IoEngine) -> Result<(&'static str, String), Error> {
 }
 
 fn routes(job: &Job) -> Vec<Routes> {
-    let targets = std::iter::once(job.target).chain(job.tcp_target);
-    targets.map(Routes::new).collect()
+    let targets = std::iter::once(job.target).chain(&job.target.others);
+    targets.chain(job.tcp_target).map(Routes::new).collect()
+}
+
+/// Which of the routes a client takes: several servers take turns.
+pub(crate) fn route_of(job: &Job, client: u32) -> usize {
+    let servers = 1 + job.target.others.len();
+    if client < tcp_sample(job) {
+        return servers;
+    }
+    client as usize % servers
 }
 
 /// How many of the clients are asked for over TCP beside the others.
@@ -254,10 +264,9 @@ pub(crate) fn tcp_sample(job: &Job) -> u32 {
 }
 
 fn network(job: &Job) -> (String, bool) {
-    let unix = job
-        .target
-        .endpoints
-        .iter()
+    let targets = std::iter::once(job.target).chain(&job.target.others);
+    let unix = targets
+        .flat_map(|target| &target.endpoints)
         .all(|endpoint| matches!(endpoint.address, Address::Unix(_)));
     match (unix, tcp_sample(job)) {
         (false, _) => ("tcp".to_owned(), true),
@@ -284,6 +293,10 @@ fn run_with<S: sim::Script>(
         connect: job.plan.connect_per_transaction,
         limit_ns: limit_ns(job.plan).unwrap_or(u64::MAX),
     };
+    let budget = match job.plan.stop {
+        Stop::Shared { transactions, .. } => Some(Arc::new(Budget::new(transactions))),
+        _ => None,
+    };
     let (tell, hear) = channel();
     std::thread::scope(|scope| {
         let mut starters = Vec::new();
@@ -292,6 +305,7 @@ fn run_with<S: sim::Script>(
                 worker: worker as usize,
                 workers: threads,
                 clients: clients_of(worker, job.plan.clients, threads),
+                budget: budget.clone(),
             };
             let (start, wait) = channel();
             starters.push(start);
@@ -357,7 +371,7 @@ fn schedule(plan: &DrivePlan, now_ns: u64) -> Schedule {
     let window_ns = match plan.stop {
         Stop::After(window) => Some(window.as_nanos() as u64),
         // What started is measured to its end.
-        Stop::Transactions(_) | Stop::Starts(_) => None,
+        Stop::Transactions(_) | Stop::Starts(_) | Stop::Shared { .. } => None,
     };
     Schedule::seconds(
         now_ns + START_AFTER_NS,

@@ -4,20 +4,23 @@
 
 use crate::affinity;
 use crate::coordinate::Message;
+use crate::courtesy::Courtesy;
 use crate::happening::{Happening, Reports};
 use crate::io::Io;
 use crate::link::Routes;
 use crate::pace;
-use crate::run::{Job, limit_ns, tcp_sample};
+use crate::run::{Job, limit_ns, route_of};
 use crate::worker::{Assignment, Timing, Worker};
 use prony_measure::{Interval, Recorder, Schedule, Shape};
 use prony_plan::{Pace, Stop};
-use prony_session::{Conn, Desk, Rules, UserId};
+use prony_session::{Budget, Conn, Desk, Rules, UserId};
 use prony_wire::QueryMode;
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender};
+use std::time::Duration;
 
 /// What the collecting thread tells the others: start.
 #[derive(Clone, Copy)]
@@ -31,16 +34,20 @@ pub(crate) struct Share {
     pub worker: usize,
     pub workers: u32,
     pub clients: Range<u32>,
+    /// Starts that all workers share.
+    pub budget: Option<Arc<Budget>>,
 }
 
 /// Hands a worker's reports over to the collecting thread.
 struct Told<'a> {
     worker: usize,
     tell: &'a Sender<Message>,
+    courtesy: Courtesy,
 }
 
 impl Reports for Told<'_> {
     fn interval(&mut self, interval: Box<Interval>) {
+        self.courtesy.review(&interval.health);
         let _ = self.tell.send(Message::Interval(self.worker, interval));
     }
 
@@ -69,7 +76,6 @@ pub(crate) fn work<I: Io>(
         prony_plan::QueryMode::Prepared => QueryMode::Prepared,
     };
     let clients = share.clients.clone();
-    let route_of = |client| usize::from(client < tcp_sample(job));
     let assignment = Assignment {
         program: job.program,
         users: clients
@@ -83,7 +89,7 @@ pub(crate) fn work<I: Io>(
             })
             .collect(),
         routes,
-        route_of: clients.map(route_of).collect(),
+        route_of: clients.map(|client| route_of(job, client)).collect(),
         conn: &|| Conn::new(job.target.exchange(mode, job.plan.describe)),
         interrupt: halt,
         tap: job.tap.map(|make| make(share.worker)),
@@ -93,12 +99,13 @@ pub(crate) fn work<I: Io>(
         connect_per_transaction: job.plan.connect_per_transaction,
         transactions: match job.plan.stop {
             Stop::Transactions(count) => count,
-            Stop::After(_) | Stop::Starts(_) => 0,
+            Stop::After(_) | Stop::Starts(_) | Stop::Shared { .. } => 0,
         },
         latency_limit_ns: limit_ns(job.plan),
         connect_counts: job.plan.connect_counts,
         reconnect: job.plan.reconnect,
-    });
+    })
+    .sharing(share.budget.clone());
     let mut worker = Worker::new(engine, assignment, desk);
     if let Err(error) = worker.connect() {
         let _ = tell.send(Message::Refused(error));
@@ -113,6 +120,7 @@ pub(crate) fn work<I: Io>(
     let mut told = Told {
         worker: share.worker,
         tell,
+        courtesy: Courtesy::new(job, share.clients.len()),
     };
     let ended = worker.drive(timing(&go, &share, job), &mut told);
     worker.close();
@@ -121,25 +129,32 @@ pub(crate) fn work<I: Io>(
 
 fn timing(go: &Go, share: &Share, job: &Job) -> Timing {
     let start_ns = go.schedule.start_ns;
-    let schedule = match job.plan.pace {
-        Pace::Closed => None,
-        Pace::Rate { rate_tps, arrival } => {
+    let (schedule, queue_max) = match job.plan.pace {
+        Pace::Closed => (None, None),
+        Pace::Rate {
+            rate_tps,
+            arrival,
+            queue_max,
+        } => {
             let part = share.clients.len() as f64 / f64::from(job.plan.clients);
             let phase = f64::from(share.clients.start) / f64::from(job.plan.clients);
             let seed = job.seed ^ (share.worker as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let rate_tps = rate_tps * part;
-            Some(pace::Schedule::new(
-                start_ns, rate_tps, arrival, phase, seed,
-            ))
+            let schedule = pace::Schedule::new(start_ns, rate_tps, arrival, phase, seed);
+            // Each worker has its share of the queue as of the starts.
+            let queue_max = queue_max.map(|all| (all as f64 * part).ceil() as u64);
+            (Some(schedule), queue_max)
         }
     };
     let window_start_ns = go.schedule.window_start_ns();
+    let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let grace_ns = nanoseconds(job.plan.grace);
     let (end_ns, grace_ns) = match job.plan.stop {
-        Stop::After(_) => (
-            Some(go.schedule.window_end_ns()),
-            job.plan.grace.as_nanos() as u64,
+        Stop::After(_) => (Some(go.schedule.window_end_ns()), grace_ns),
+        Stop::Starts(time) | Stop::Shared { within: time, .. } => (
+            Some(window_start_ns.saturating_add(nanoseconds(time))),
+            grace_ns,
         ),
-        Stop::Starts(time) => (Some(window_start_ns + time.as_nanos() as u64), u64::MAX),
         Stop::Transactions(_) => (None, u64::MAX),
     };
     Timing {
@@ -148,6 +163,7 @@ fn timing(go: &Go, share: &Share, job: &Job) -> Timing {
         count_from_ns: window_start_ns,
         grace_ns,
         schedule,
+        queue_max,
         recorder: Recorder::new(go.schedule, go.shape),
     }
 }

@@ -60,6 +60,8 @@ pub struct Timing {
     pub grace_ns: u64,
     /// Starts, if they are scheduled.
     pub schedule: Option<pace::Schedule>,
+    /// When more of them wait, the run ends.
+    pub queue_max: Option<u64>,
     /// The recorder.
     pub recorder: Recorder,
 }
@@ -153,7 +155,7 @@ impl<'a, I: Io> Worker<'a, I> {
                 continue;
             }
             // A sample may have closed an interval before its time was seen here.
-            if timing.recorder.rotate(now_ns) {
+            if self.rotate(now_ns, &mut timing) {
                 live -= self.hand_in(now_ns, &mut timing, reports);
             }
             timing
@@ -171,6 +173,9 @@ impl<'a, I: Io> Worker<'a, I> {
                 live -= self.handle(*event, &mut timing, reports);
             }
             live -= self.wake(&mut timing, reports);
+            if self.is_overfull(&mut timing, reports) {
+                break;
+            }
         }
         self.finish(&mut timing, reports);
         Ok(())
@@ -304,6 +309,8 @@ impl<'a, I: Io> Worker<'a, I> {
         timing: &mut Timing,
         reports: &mut impl Reports,
     ) -> usize {
+        let noticed_ns = self.seats[slot as usize].conn.noticed_ns();
+        self.rotate(noticed_ns, timing);
         loop {
             let seat = &mut self.seats[slot as usize];
             let Some(user) = &mut seat.user else {

@@ -6,6 +6,7 @@
 use crate::errors::ErrorLedger;
 use crate::health::{Health, ProcessHealth, ProcessProbe, sum};
 use crate::interval::{Interval, Leftover, StampCounts};
+use crate::queries::Queries;
 use crate::schedule::{Part, Schedule};
 use crate::tally::{Shape, Tally};
 use std::collections::VecDeque;
@@ -38,6 +39,8 @@ pub struct Totals {
     pub worker_cpu_ns: Vec<Option<u64>>,
     /// The process and the machine.
     pub process: ProcessHealth,
+    /// What users counted.
+    pub queries: Queries,
     /// Stamps.
     pub stamps: StampCounts,
     /// What is in no figure.
@@ -55,6 +58,7 @@ impl Totals {
             health: Health::default(),
             worker_cpu_ns: Vec::new(),
             process: ProcessHealth::default(),
+            queries: Queries::default(),
             stamps: StampCounts::default(),
             leftover: Leftover::default(),
         }
@@ -77,6 +81,7 @@ impl Totals {
         self.errors.add(&interval.errors);
         self.health.follow(&interval.health);
         self.process.follow(&row.process);
+        self.queries.add(&interval.queries);
         self.stamps.add(&interval.stamps);
         self.leftover.add(&interval.leftover);
         let workers = self.worker_cpu_ns.len().max(row.worker_cpu_ns.len());

@@ -23,6 +23,10 @@ pub struct Health {
     pub replies: u64,
     /// Connections that were up at the end.
     pub connections: u32,
+    /// Starts that were due at the end and waited for a user; with a rate only.
+    pub waiting: u64,
+    /// Transactions that were under way at the end; with a rate only.
+    pub under_way: u32,
 }
 
 impl Health {
@@ -31,13 +35,16 @@ impl Health {
     pub fn add(&mut self, other: &Health) {
         self.add_times(other);
         self.connections = self.connections.saturating_add(other.connections);
+        self.waiting = self.waiting.saturating_add(other.waiting);
+        self.under_way = self.under_way.saturating_add(other.under_way);
     }
 
-    /// Adds the health of a later interval: as [`Health::add`], but the connections are the later
-    /// ones.
+    /// Adds the health of a later interval: as [`Health::add`], but what stood at its end is the
+    /// later one's.
     pub fn follow(&mut self, later: &Health) {
         self.add_times(later);
         self.connections = later.connections;
+        (self.waiting, self.under_way) = (later.waiting, later.under_way);
     }
 
     fn add_times(&mut self, other: &Health) {

@@ -5,6 +5,7 @@
 
 use crate::errors::ErrorLedger;
 use crate::health::Health;
+use crate::queries::Queries;
 use crate::sample::{Outcome, Sample};
 use crate::schedule::Span;
 use crate::tally::{Shape, Tally};
@@ -81,6 +82,8 @@ pub struct Interval {
     pub errors: ErrorLedger,
     /// How the client did.
     pub health: Health,
+    /// What users counted.
+    pub queries: Queries,
     /// Stamps.
     pub stamps: StampCounts,
     /// What is in no figure.
@@ -104,6 +107,7 @@ impl Interval {
             kinds: Vec::new(),
             errors: ErrorLedger::default(),
             health: Health::default(),
+            queries: Queries::default(),
             stamps: StampCounts::default(),
             leftover: Leftover::default(),
         }
@@ -132,6 +136,7 @@ impl Interval {
         }
         self.errors.add(&other.errors);
         self.health.add(&other.health);
+        self.queries.add(&other.queries);
         self.stamps.add(&other.stamps);
         self.leftover.add(&other.leftover);
     }
@@ -149,6 +154,7 @@ impl Interval {
         self.kinds.iter_mut().for_each(Tally::clear);
         self.errors.clear();
         self.health = Health::default();
+        self.queries = Queries::default();
         self.stamps = StampCounts::default();
         self.leftover = Leftover::default();
     }
@@ -156,6 +162,7 @@ impl Interval {
     /// Whether there is nothing in it that a row would miss.
     pub fn is_void(&self) -> bool {
         self.leftover == Leftover::default()
+            && self.queries == Queries::default()
             && self.stamps == StampCounts::default()
             && self.errors.total() == 0
             && self.kinds.iter().all(|tally| {

@@ -5,6 +5,7 @@
 
 use crate::health::ThreadProbe;
 use crate::interval::{Interval, Leftover, StampCounts};
+use crate::queries::Queries;
 use crate::sample::{Code, ErrorClass, Kind, Outcome, Sample};
 use crate::schedule::{Part, Schedule};
 use crate::tally::Shape;
@@ -84,6 +85,18 @@ impl Recorder {
         health.replies += replies;
     }
 
+    /// Adds what users counted since the last call to the current interval.
+    #[inline]
+    pub fn count(&mut self, queries: &Queries) {
+        self.current.queries.add(queries);
+    }
+
+    /// Whether a moment lies outside the current interval; always, in the drain.
+    #[inline]
+    pub fn is_past(&self, at_ns: u64) -> bool {
+        at_ns.wrapping_sub(self.from_ns) >= self.length_ns
+    }
+
     /// The current interval's counts of stamps.
     #[inline]
     pub fn stamps(&mut self) -> &mut StampCounts {
@@ -94,6 +107,13 @@ impl Recorder {
     #[inline]
     pub fn set_connections(&mut self, connections: u32) {
         self.connections = connections;
+    }
+
+    /// Sets how many starts wait for a user and how many transactions are under way as the current
+    /// interval ends.
+    pub fn set_queue(&mut self, waiting: u64, under_way: u32) {
+        let health = &mut self.current.health;
+        (health.waiting, health.under_way) = (waiting, under_way);
     }
 
     /// Keeps the first message of a sort of error. To be called in the error path only.

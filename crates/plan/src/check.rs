@@ -268,6 +268,7 @@ impl Checker<'_> {
         Some(Pace::Rate {
             rate_tps: rate.value,
             arrival: value(&asked.arrival, Arrival::Poisson),
+            queue_max: None,
         })
     }
 

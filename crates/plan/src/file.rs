@@ -162,11 +162,17 @@ fn written_out(plan: &Plan, server: Option<&str>) -> PlanFile {
     let drive = &plan.drive;
     let (rate, arrival) = match drive.pace {
         Pace::Closed => (None, None),
-        Pace::Rate { rate_tps, arrival } => (Some(rate_tps), Some(arrival)),
+        Pace::Rate {
+            rate_tps, arrival, ..
+        } => (Some(rate_tps), Some(arrival)),
     };
     let (duration, transactions) = match drive.stop {
         Stop::After(time) | Stop::Starts(time) => (Some(format_duration(time)), None),
         Stop::Transactions(count) => (None, Some(count)),
+        Stop::Shared {
+            transactions,
+            within,
+        } => (Some(format_duration(within)), Some(transactions)),
     };
     let time = |time: Duration| Some(format_duration(time));
     PlanFile {

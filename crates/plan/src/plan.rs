@@ -100,6 +100,9 @@ pub enum Pace {
         rate_tps: f64,
         /// Gaps between scheduled starts.
         arrival: Arrival,
+        /// When more starts than this are due and not taken, the run ends; absent: they wait,
+        /// however many.
+        queue_max: Option<u64>,
     },
 }
 
@@ -120,9 +123,18 @@ pub enum Stop {
     After(Duration),
     /// After this many transactions of each client, counted from the end of the warm-up.
     Transactions(u64),
-    /// No transaction starts after this time, and all that started are awaited and counted: what
-    /// pgbench does.
+    /// No transaction starts after this time, and all that started are awaited, for as long as the
+    /// grace, and counted: what pgbench does.
     Starts(Duration),
+    /// After this many starts of all clients together, counted from the end of the warm-up, whoever
+    /// is free takes the next; and as `Starts` after a time. The only stop that threads share: they
+    /// count on one number.
+    Shared {
+        /// Starts.
+        transactions: u64,
+        /// None after this time.
+        within: Duration,
+    },
 }
 
 /// How statements are sent to the server.

@@ -38,6 +38,9 @@ pub struct Target {
     pub tcp: TcpOptions,
     /// How the server is spoken to.
     pub protocol: Protocol,
+    /// Further servers, which the clients of a run take in turn with this one; the control connection
+    /// goes to this one alone.
+    pub others: Vec<Target>,
     /// What the user should know though it stops nothing: a password file that others can read,
     /// a host name without an address beside others that have one. One line each.
     pub warnings: Vec<String>,

@@ -7,7 +7,7 @@ use crate::conn::{Ask, Conn, Now};
 use crate::desk::Desk;
 use crate::error::DbError;
 use crate::program::Ended;
-use prony_measure::{Kind, Outcome};
+use prony_measure::{Kind, Outcome, Query};
 use prony_wire::{Block, Exchange, QueryMode, Row, ServerError, Statement, Value};
 use std::cell::Ref;
 use std::future::Future;
@@ -37,6 +37,8 @@ pub struct Db {
     desk: Rc<Desk>,
     done: u64,
     last_start_ns: Option<u64>,
+    /// Starts in a row without asking anything: allowed, and left.
+    in_a_row: (u32, u32),
 }
 
 impl Db {
@@ -47,6 +49,7 @@ impl Db {
             desk,
             done: 0,
             last_start_ns: None,
+            in_a_row: (0, 0),
         }
     }
 
@@ -56,6 +59,12 @@ impl Db {
     /// [`Ended`] when no transaction is to start any more.
     pub async fn start(&mut self, kind: Kind) -> Result<(), Ended> {
         self.begin(kind, None).await
+    }
+
+    /// Lets this user start so many transactions in a row that ask nothing, before it gives the others
+    /// their turn: for transactions that are but a few instructions. They take no time then.
+    pub fn start_in_a_row(&mut self, transactions: u32) {
+        self.in_a_row = (transactions, transactions);
     }
 
     /// The same for a transaction that was due at `due_ns` of the run's clock, when the connection
@@ -74,12 +83,19 @@ impl Db {
                 return Err(Ended::Finished);
             }
             let ready_ns = self.conn.noticed_ns();
+            if !self.desk.may_start(ready_ns) {
+                return Err(Ended::Finished);
+            }
             if self.desk.rules().paced && !self.desk.is_over(ready_ns) {
                 self.wait(Ask::Start).await;
             } else if self.last_start_ns == Some(ready_ns) {
                 // It has asked nothing since its last start. A program that never does, such as a
                 // script without SQL, would hold the loop for good.
-                self.sleep(Duration::from_nanos(1)).await;
+                let (allowed, left) = self.in_a_row;
+                self.in_a_row.1 = left.checked_sub(1).unwrap_or(allowed);
+                if left == 0 {
+                    self.sleep(Duration::from_nanos(1)).await;
+                }
             }
             let started_ns = self.conn.noticed_ns();
             if self.desk.is_over(started_ns) {
@@ -191,6 +207,11 @@ impl Db {
         self.conn.exchange().error()
     }
 
+    /// The text of the request last made, where it was sent as text.
+    pub fn sent_text(&self) -> Option<String> {
+        self.conn.exchange().text().map(str::to_owned)
+    }
+
     /// Whether the connection was given up because of a COPY.
     pub fn met_copy(&self) -> bool {
         self.conn.exchange().met_copy()
@@ -232,6 +253,22 @@ impl Db {
         now.retries += 1;
         self.conn.now.set(now);
         Ok(())
+    }
+
+    /// Counts a query, in the second of the reply that the user has just got.
+    #[inline]
+    pub fn count(&self, query: Query) {
+        self.desk.count(query);
+    }
+
+    /// Counts an event that is begun again after an error that is ignored.
+    pub fn count_ignored(&self) {
+        self.desk.count_ignored();
+    }
+
+    /// Counts a connection that was opened anew because of such an error.
+    pub fn count_reconnect(&self) {
+        self.desk.count_reconnect();
     }
 
     /// Rolls back an open block and awaits a lost connection.

@@ -1,11 +1,13 @@
 //! What the users of one worker share with it.
 //!
-//! In: samples and errors from users; whether to stop, from the worker. Out: each to the other.
-//! Must never: cross a thread.
+//! In: samples, errors and counts from users; whether to stop, from the worker. Out: each to the other.
+//! Must never: cross a thread. Where a run has one [`Budget`] for all, it points to that.
 
+use crate::budget::Budget;
 use crate::error::DbError;
-use prony_measure::{Kind, Sample};
+use prony_measure::{Kind, Queries, Query, Sample};
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 /// How the users of a worker start.
 #[derive(Clone, Copy, Debug)]
@@ -50,11 +52,13 @@ impl Rules {
 #[derive(Debug)]
 pub struct Desk {
     rules: Rules,
+    budget: Option<Arc<Budget>>,
     count_from_ns: Cell<u64>,
     end_ns: Cell<u64>,
     stop: Cell<bool>,
     samples: RefCell<Vec<Sample>>,
     errors: RefCell<Vec<(Kind, DbError)>>,
+    queries: Cell<Queries>,
 }
 
 impl Desk {
@@ -62,12 +66,33 @@ impl Desk {
     pub fn new(rules: Rules) -> Self {
         Desk {
             rules,
+            budget: None,
             count_from_ns: Cell::new(0),
             end_ns: Cell::new(u64::MAX),
             stop: Cell::new(false),
             samples: RefCell::default(),
             errors: RefCell::default(),
+            queries: Cell::default(),
         }
+    }
+
+    /// The same, whose users share their starts with those of other workers.
+    pub fn sharing(self, budget: Option<Arc<Budget>>) -> Self {
+        Desk { budget, ..self }
+    }
+
+    /// Takes a start from what is shared; in the warm-up, and where nothing is shared, there always is
+    /// one.
+    pub(crate) fn may_start(&self, at_ns: u64) -> bool {
+        match &self.budget {
+            Some(budget) if self.counts(at_ns) => budget.take(),
+            _ => true,
+        }
+    }
+
+    /// Whether what is shared is used up.
+    pub fn is_spent(&self) -> bool {
+        self.budget.as_ref().is_some_and(|budget| budget.is_spent())
     }
 
     /// How the users start.
@@ -110,6 +135,30 @@ impl Desk {
     pub fn drain_errors(&self, mut take: impl FnMut(Kind, DbError)) {
         let mut errors = self.errors.borrow_mut();
         errors.drain(..).for_each(|(kind, error)| take(kind, error));
+    }
+
+    /// What was counted since the last call.
+    pub fn take_queries(&self) -> Queries {
+        self.queries.take()
+    }
+
+    #[inline]
+    pub(crate) fn count(&self, query: Query) {
+        let mut queries = self.queries.get();
+        queries.count(query);
+        self.queries.set(queries);
+    }
+
+    pub(crate) fn count_ignored(&self) {
+        let mut queries = self.queries.get();
+        queries.errors += 1;
+        self.queries.set(queries);
+    }
+
+    pub(crate) fn count_reconnect(&self) {
+        let mut queries = self.queries.get();
+        queries.reconnects += 1;
+        self.queries.set(queries);
     }
 
     pub(crate) fn leave(&self, sample: Sample, error: Option<DbError>) {

@@ -4,9 +4,10 @@
 //! never: change a figure, or write one that is not a number.
 
 use crate::histogram::{decode_histogram, encode_histogram};
+use crate::named::QueryCounts;
 use crate::run::*;
 use hdrhistogram::Counter;
-use prony_measure::{Distribution, PartTimes, Row, StampCounts, Tally, Totals};
+use prony_measure::{Distribution, PartTimes, Queries, Row, StampCounts, Tally, Totals};
 
 /// The figures of one part. `kinds` are the names of the kinds of transaction.
 pub fn figures(totals: &Totals, kinds: &[String]) -> Figures {
@@ -29,6 +30,7 @@ pub(crate) fn figures_over(totals: &Totals, kinds: &[String], seconds: f64) -> F
         errors: errors(totals, name),
         unfinished: totals.leftover.unfinished,
         never_started: totals.leftover.never_started,
+        queries: queries(&totals.queries),
     }
 }
 
@@ -136,6 +138,7 @@ pub fn second(row: &Row, load_start_ns: u64) -> Second {
         client_cpu_s: in_s(interval.health.cpu_ns()),
         loop_delay_max_ns: interval.health.turn_max_ns,
         connections: interval.health.connections,
+        queries: queries(&interval.queries),
         ..Second::default()
     };
     if let Some(all) = interval.all() {
@@ -153,6 +156,17 @@ pub fn second(row: &Row, load_start_ns: u64) -> Second {
             .map(Distribution::mean_ns);
     }
     second
+}
+
+/// What users counted, if they counted anything.
+fn queries(counted: &Queries) -> Option<QueryCounts> {
+    (*counted != Queries::default()).then_some(QueryCounts {
+        reads: counted.reads,
+        writes: counted.writes,
+        others: counted.others,
+        ignored_errors: counted.errors,
+        reconnects: counted.reconnects,
+    })
 }
 
 /// The client's own health in one part.

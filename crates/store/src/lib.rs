@@ -25,7 +25,7 @@ pub use figures::{client, figures, latency, second, timing};
 pub use histogram::{decode_histogram, encode_histogram};
 pub use id::started_now;
 pub use index::Summary;
-pub use named::{Limit, Rate, Share};
+pub use named::{Limit, QueryCounts, Rate, Share};
 pub use observed::{
     Durability, Machine, MachineSecond, Missing, Observed, ObserverCost, Replica, RoundTrip,
     ServerSecond, ServerState, TableState,

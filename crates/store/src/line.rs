@@ -8,8 +8,8 @@ use crate::observed::ServerSecond;
 use crate::run::{Event, Run};
 use hdrhistogram::Counter;
 use prony_measure::{
-    Distribution, ErrorClass, Health, Interval, Leftover, Part, PartTimes, ProcessHealth, Row,
-    Span, StampCounts, Tally,
+    Distribution, ErrorClass, Health, Interval, Leftover, Part, PartTimes, ProcessHealth, Queries,
+    Row, Span, StampCounts, Tally,
 };
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +54,9 @@ pub(crate) struct SecondLine {
     stamps: [u64; 7],
     /// Unfinished, never started, misplaced.
     leftover: [u64; 3],
+    /// Reads, writes, others, ignored errors, reconnects.
+    #[serde(default)]
+    queries: [u64; 5],
 }
 
 #[derive(Serialize, Deserialize)]
@@ -104,7 +107,7 @@ impl SecondLine {
     pub(crate) fn of(row: &Row, load_start_ns: u64) -> SecondLine {
         let interval = &row.interval;
         let (span, health, stamps) = (interval.span, interval.health, interval.stamps);
-        let left = interval.leftover;
+        let (left, queries) = (interval.leftover, interval.queries);
         let errors = interval.errors.entries().iter().map(|entry| ErrorLine {
             kind: entry.kind,
             class: entry.class.name().into(),
@@ -141,6 +144,13 @@ impl SecondLine {
                 stamps.transmit_stamps,
             ],
             leftover: [left.unfinished, left.never_started, left.misplaced],
+            queries: [
+                queries.reads,
+                queries.writes,
+                queries.others,
+                queries.errors,
+                queries.reconnects,
+            ],
         }
     }
 
@@ -173,6 +183,7 @@ impl SecondLine {
             turn_max_ns: self.turn_max_ns,
             replies: self.replies,
             connections: self.connections,
+            ..Health::default()
         };
         let [
             stamped,
@@ -197,6 +208,14 @@ impl SecondLine {
             unfinished,
             never_started,
             misplaced,
+        };
+        let [reads, writes, others, errors, reconnects] = self.queries;
+        interval.queries = Queries {
+            reads,
+            writes,
+            others,
+            errors,
+            reconnects,
         };
         Ok(Row {
             interval: Box::new(interval),

@@ -54,3 +54,20 @@ pub struct Limit {
     #[serde(default)]
     pub deferred: bool,
 }
+
+/// Queries by what they came to, those of tries that were begun again included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueryCounts {
+    /// They gave rows.
+    pub reads: u64,
+    /// They changed rows.
+    pub writes: u64,
+    /// All others: the ends of transactions, changes that met no row.
+    pub others: u64,
+    /// Events begun again after an error that is ignored.
+    #[serde(default)]
+    pub ignored_errors: u64,
+    /// Connections opened anew because of such an error.
+    #[serde(default)]
+    pub reconnects: u64,
+}

@@ -3,7 +3,7 @@
 //! In: figures, plan and observations. Out: one JSON document with a schema version. Must never:
 //! hold a password; change a figure. All times are seconds or nanoseconds, as the names say.
 
-use crate::named::{Limit, Rate, Share};
+use crate::named::{Limit, QueryCounts, Rate, Share};
 use crate::observed::Observed;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -234,6 +234,9 @@ pub struct Figures {
     pub unfinished: u64,
     /// Scheduled starts that were due and had not begun at the end of the part (rate only).
     pub never_started: u64,
+    /// Queries, where the workload counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queries: Option<QueryCounts>,
 }
 
 /// Figures of one kind of transaction.
@@ -363,6 +366,9 @@ pub struct Second {
     /// Connections that were up at its end: a snapshot, not a mean. With a connection for each
     /// transaction it says little, as it counts those that happened to be open at that moment.
     pub connections: u32,
+    /// Queries, where the workload counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queries: Option<QueryCounts>,
 }
 
 /// Failed transactions of one sort.

@@ -17,10 +17,13 @@ pub mod tpcc;
 pub mod workload;
 
 mod catalog;
+mod catalog_mysql;
 mod copy_binary;
 #[cfg(test)]
 mod counting;
+mod fields;
 mod findings;
+mod load_mysql;
 mod loader;
 #[cfg(test)]
 mod played;

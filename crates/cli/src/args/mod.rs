@@ -28,6 +28,7 @@ Examples:
   prony show last                              the result of the last run once more
   prony pgbench -c 64 -j 2 -T 60 bench         what pgbench does with these arguments
   prony hammerdbcli auto build.tcl             what hammerdbcli does with this script
+  prony sysbench oltp_read_write --tables=10 run   what sysbench does with these arguments
 
 The result goes to stdout, everything else to stderr.";
 
@@ -91,6 +92,16 @@ pub enum Command {
     #[command(disable_help_flag = true)]
     Hammerdbcli {
         /// hammerdbcli's own arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Be sysbench: its command line, bundled tests, progress, reports and exit status
+    ///
+    /// The rest of the line is read as sysbench reads it. A link to prony whose name begins with
+    /// sysbench does the same.
+    #[command(disable_help_flag = true)]
+    Sysbench {
+        /// sysbench's own arguments
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },

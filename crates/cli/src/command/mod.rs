@@ -32,6 +32,8 @@ pub fn obey(command: Command, arguments: &[OsString]) -> Result<Exit, Failure> {
         Command::Compare(args) => stored::compare(&args),
         Command::Plan { command } => plan::obey(command),
         // Their exit status is the other tool's, so `main` takes them.
-        Command::Pgbench { .. } | Command::Hammerdbcli { .. } => Ok(Exit::Unexpected),
+        Command::Pgbench { .. } | Command::Hammerdbcli { .. } | Command::Sysbench { .. } => {
+            Ok(Exit::Unexpected)
+        }
     }
 }

@@ -151,13 +151,16 @@ fn summary(plan: &Plan) -> String {
     let drive = &plan.drive;
     let pace = match drive.pace {
         Pace::Closed => "closed loop".to_owned(),
-        Pace::Rate { rate_tps, arrival } => {
+        Pace::Rate {
+            rate_tps, arrival, ..
+        } => {
             format!("{rate_tps} transactions/s ({})", arrival.name())
         }
     };
     let stop = match drive.stop {
         Stop::After(time) | Stop::Starts(time) => format!("for {}", format_duration(time)),
         Stop::Transactions(count) => format!("{count} transactions a client"),
+        Stop::Shared { transactions, .. } => format!("{transactions} transactions of all clients"),
     };
     format!(
         "  {}: {} on {}, {pace}, {} protocol, {stop} after {} of warm-up",

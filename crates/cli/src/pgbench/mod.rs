@@ -12,6 +12,7 @@ mod password;
 
 use crate::secrets;
 use call::{Call, say};
+pub use connection::failures as libpq_failures;
 use host::System;
 use prony_dialect::pgbench::{Connection, Invocation, Level, Refused, Settings, Voice};
 use prony_dialect::pgbench::{list_text, read, show_text};

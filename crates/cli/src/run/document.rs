@@ -99,7 +99,9 @@ fn drive(plan: &Plan, seed: u64) -> Drive {
     let drive = &plan.drive;
     let (pace, rate_tps, arrival) = match drive.pace {
         Pace::Closed => ("closed", None, None),
-        Pace::Rate { rate_tps, arrival } => ("rate", Some(rate_tps), Some(arrival.name())),
+        Pace::Rate {
+            rate_tps, arrival, ..
+        } => ("rate", Some(rate_tps), Some(arrival.name())),
     };
     Drive {
         clients: drive.clients,
@@ -240,6 +242,7 @@ fn event(happening: &Happening, start_ns: u64) -> Event {
         what: match happening.what {
             Incident::Outage => "outage",
             Incident::UserFailed => USER_ENDED,
+            Incident::QueueFull => "queue full",
         }
         .to_owned(),
         detail: happening.detail.clone(),
@@ -274,7 +277,7 @@ fn early(
             Some("no client could go on".to_owned())
         }
         // Those that could go on did all of theirs.
-        Stop::Transactions(_) | Stop::Starts(_) => fallen(run),
+        Stop::Transactions(_) | Stop::Starts(_) | Stop::Shared { .. } => fallen(run),
         _ => None,
     }
 }

@@ -243,7 +243,7 @@ fn goal(run: &Run, plan: &Plan) -> Goal {
     let (drive, workload) = (&run.drive, &run.workload);
     let measured_s = match plan.drive.stop {
         prony_plan::Stop::After(time) | prony_plan::Stop::Starts(time) => Some(time.as_secs_f64()),
-        prony_plan::Stop::Transactions(_) => None,
+        prony_plan::Stop::Transactions(_) | prony_plan::Stop::Shared { .. } => None,
     };
     let plural = if drive.threads == 1 { "" } else { "s" };
     Goal {

@@ -20,6 +20,7 @@ pub fn drive_plan(options: &RunOptions) -> DrivePlan {
             Some(rate_tps) => Pace::Rate {
                 rate_tps,
                 arrival: Arrival::Poisson,
+                queue_max: None,
             },
         },
         stop: match options.limit {

@@ -12,7 +12,7 @@ pub const TEST_DEPRECATED: &str = "the --test option is deprecated. You can pass
 /// At a rate, more events wait than the queue holds; sysbench then ends with 1.
 pub const QUEUE_FULL: &str = "The event queue is full. This means the worker threads are unable to keep up with the specified event generation rate";
 /// Events that the queue holds.
-pub const QUEUE_EVENTS: usize = 131_072;
+pub const QUEUE_EVENTS: u64 = 131_072;
 /// With `--verbosity=4`, when `--events` are done.
 pub const EVENTS_DONE: &str = "Event limit exceeded, exiting...\n";
 /// With `--verbosity=4`, when `--time` is over.
@@ -133,6 +133,10 @@ pub fn pgsql_not_prepared(message: &str) -> String {
     fatal(&format!("PQprepare() failed: {}\n", message.trim_end()))
 }
 
+/// Scripts are not run yet.
+pub const NO_SCRIPTS: &str =
+    "scripts are not supported yet: Prony runs the tests that sysbench bundles";
+
 /// What [`function_failed`] calls the part of a bundled test that did not get on. `begun`: threads had
 /// begun with events.
 pub fn failing_function(command: Command, begun: bool) -> &'static str {
@@ -162,11 +166,8 @@ pub fn sql_error(code: u32, state: &str, message: &str) -> String {
     format!("SQL error, errno = {code}, state = '{state}': {message}")
 }
 
-/// `--forced-shutdown`, with as many events under way.
-pub fn forced_shutdown(unfinished: u64) -> String {
-    let first = fatal("The --max-time limit has expired, forcing shutdown...\n");
-    format!("{first}Number of unfinished transactions on forced shutdown: {unfinished}\n")
-}
+/// `--forced-shutdown`: the report follows, with [`super::Report::unfinished`].
+pub const FORCED_SHUTDOWN: &str = "The --max-time limit has expired, forcing shutdown...";
 
 /// In place of a line that came several times more.
 pub fn repeated(times: u64) -> String {

@@ -39,7 +39,7 @@ pub use options::{
     Database, Given, Ignored, Invocation, Mysql, Native, PGSQL_IGNORED, Pgsql, Random, Script,
     ScriptSource, Settings,
 };
-pub use plan::{Asked, asked, load_jobs, unsupported, workload_plan};
+pub use plan::{drive_plan, load_jobs, unsupported, workload_plan};
 pub use printed::{Level, Printed, Refused, debug, fatal, warning};
 pub use progress::{Counters, Progress, Queue, progress};
 pub use report::{Fairness, Latency, Report, checkpoint, report};

@@ -6,6 +6,7 @@
 use super::bundled::Bundled;
 use super::compat::Compat;
 use super::connect::ps_mode;
+use super::messages::QUEUE_EVENTS;
 use super::options::{Native, Settings};
 use prony_plan::{Arrival, DrivePlan, IoEngine, MAX_TIME, Pace, Stop, WorkloadPlan};
 use std::collections::BTreeMap;
@@ -14,30 +15,18 @@ use std::time::Duration;
 /// Users that one thread of Prony's drives before another helps it.
 const USERS_A_THREAD: u32 = 32;
 
-/// How a run is driven.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
-    /// The plan; it ends by time.
-    pub drive: DrivePlan,
-    /// Events of all users together after which it ends before, whoever does them.
-    pub events: Option<u64>,
-}
-
 /// How a run with these options is driven; `processors`: of this machine. A thread of sysbench is a
 /// user here.
 ///
 /// # Errors
 /// `--db-ps-mode` is not known: the line of the log.
-pub fn asked(settings: &Settings, processors: usize) -> Result<Asked, String> {
+pub fn drive_plan(settings: &Settings, processors: usize) -> Result<DrivePlan, String> {
     let time = settings
         .time_s
         .map_or(MAX_TIME, |time_s| seconds(time_s).min(MAX_TIME));
-    let (stop, grace) = match settings.forced_shutdown_s {
-        Some(wait_s) => (Stop::After(time), seconds(wait_s)),
-        None => (Stop::Starts(time), Duration::MAX),
-    };
     let most = u32::try_from(processors).unwrap_or(u32::MAX).max(1);
-    let drive = DrivePlan {
+    let database = &settings.database;
+    Ok(DrivePlan {
         clients: settings.threads,
         threads: settings.threads.div_ceil(USERS_A_THREAD).clamp(1, most),
         pace: match settings.rate_tps {
@@ -45,14 +34,23 @@ pub fn asked(settings: &Settings, processors: usize) -> Result<Asked, String> {
             Some(rate_tps) => Pace::Rate {
                 rate_tps: f64::from(rate_tps),
                 arrival: Arrival::Poisson,
+                queue_max: Some(QUEUE_EVENTS),
             },
         },
-        stop,
+        // All that began in time is awaited, unless a shutdown is forced.
+        stop: match settings.events {
+            None => Stop::Starts(time),
+            Some(transactions) => Stop::Shared {
+                transactions,
+                within: time,
+            },
+        },
         warmup: seconds(settings.warmup_s),
-        grace,
+        grace: settings.forced_shutdown_s.map_or(Duration::MAX, seconds),
         latency_limit: None,
-        reconnect: settings.database.mysql.ignored.reconnects(),
-        protocol: ps_mode(&settings.database)?,
+        // No option of PostgreSQL's asks for it.
+        reconnect: database.driver == "mysql" && database.mysql.ignored.reconnects(),
+        protocol: ps_mode(database)?,
         // As libpq and MySQL's library do.
         describe: true,
         io: IoEngine::Auto,
@@ -62,10 +60,6 @@ pub fn asked(settings: &Settings, processors: usize) -> Result<Asked, String> {
         // Its bits: a negative seed is one as well.
         seed: settings.random.seed.map(|seed| i64::from(seed) as u64),
         pin: false,
-    };
-    Ok(Asked {
-        drive,
-        events: settings.events,
     })
 }
 

@@ -78,6 +78,8 @@ pub struct Report<'a> {
     pub histogram: Option<&'a Histogram>,
     /// How even threads were.
     pub fairness: Fairness,
+    /// With `--forced-shutdown`: events that were under way.
+    pub unfinished: Option<u64>,
 }
 
 /// The report, line for line as sysbench of this version prints it.
@@ -87,6 +89,9 @@ pub fn report(report: &Report<'_>, compat: Compat) -> String {
         text += &sql(&report.counters, report.interval_s);
     }
     text.push('\n');
+    if let Some(unfinished) = report.unfinished {
+        text += &format!("Number of unfinished transactions on forced shutdown: {unfinished}\n\n");
+    }
     text += &general(report, compat);
     text += &latency(report);
     let Fairness {

@@ -1,5 +1,7 @@
 //! The whole loop on a simulated network: exact figures, in milliseconds of real time.
 
+mod counts;
+mod shared;
 mod starts;
 #[allow(dead_code)]
 mod support;
@@ -62,6 +64,7 @@ fn an_even_rate_is_held_to_the_transaction() {
     plan.pace = Pace::Rate {
         rate_tps: 1000.0,
         arrival: Arrival::Even,
+        queue_max: None,
     };
     let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(MS / 2)).unwrap();
     let all = driven.collected.measured.all();
@@ -76,6 +79,7 @@ fn a_poisson_rate_is_held_on_average() {
     plan.pace = Pace::Rate {
         rate_tps: 1000.0,
         arrival: Arrival::Poisson,
+        queue_max: None,
     };
     let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(MS)).unwrap();
     let all = driven.collected.measured.all();
@@ -93,6 +97,7 @@ fn late_starts_are_not_skipped_and_count_from_their_schedule() {
     plan.pace = Pace::Rate {
         rate_tps: 1000.0,
         arrival: Arrival::Even,
+        queue_max: None,
     };
     let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(2 * MS)).unwrap();
     let measured = &driven.collected.measured;
@@ -301,6 +306,7 @@ fn users_that_wait_for_a_start_keep_waiting_when_their_connections_are_lost() {
     plan.pace = Pace::Rate {
         rate_tps: 10.0,
         arrival: Arrival::Even,
+        queue_max: None,
     };
     let server = Server {
         refuse: |_| false,
@@ -388,6 +394,7 @@ fn an_idle_connection_that_is_lost_comes_back_without_a_failure() {
     plan.pace = Pace::Rate {
         rate_tps: 1.0,
         arrival: Arrival::Even,
+        queue_max: None,
     };
     let (driven, _) = simulate(&Selects::new(), &plan, stamped(), server).unwrap();
     let all = driven.collected.measured.all();
@@ -539,6 +546,7 @@ fn nothing_more_is_due_once_every_client_has_done_its_count() {
     plan.pace = Pace::Rate {
         rate_tps: 100_000.0,
         arrival: Arrival::Even,
+        queue_max: None,
     };
     let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(MS)).unwrap();
     assert_eq!(driven.collected.measured.all().committed, 40);

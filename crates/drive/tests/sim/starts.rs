@@ -51,6 +51,7 @@ fn hopeless_starts_are_skipped_and_slow_transactions_are_late() {
     plan.pace = Pace::Rate {
         rate_tps: 100.0,
         arrival: Arrival::Even,
+        queue_max: None,
     };
     plan.latency_limit = Some(Duration::from_millis(20));
     let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(50 * MS)).unwrap();
@@ -75,6 +76,7 @@ fn skipped_starts_count_towards_a_clients_number() {
     plan.pace = Pace::Rate {
         rate_tps: 100.0,
         arrival: Arrival::Even,
+        queue_max: None,
     };
     plan.latency_limit = Some(Duration::from_millis(20));
     plan.stop = Stop::Transactions(30);

@@ -88,11 +88,13 @@ fn the_pace() {
     let poisson = Pace::Rate {
         rate_tps: 0.5,
         arrival: Arrival::Poisson,
+        queue_max: None,
     };
     assert_eq!(pace(with(Some(0.5), None)), poisson);
     let even = Pace::Rate {
         rate_tps: 1e9,
         arrival: Arrival::Even,
+        queue_max: None,
     };
     assert_eq!(pace(with(Some(1e9), Some(Arrival::Even))), even);
     let message = "arrival has no meaning without a rate";

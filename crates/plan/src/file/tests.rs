@@ -208,6 +208,7 @@ fn any_drive() -> impl Strategy<Value = DrivePlan> {
             } else {
                 Arrival::Poisson
             },
+            queue_max: None,
         }),
     ];
     let stop = prop_oneof![

@@ -75,6 +75,7 @@ pub(crate) fn resolve(rest: &str, env: &Environment) -> Result<Target, Error> {
             local_infile: options.flag("local-infile")?,
             found_rows: options.flag("found-rows")?,
         }),
+        others: Vec::new(),
         warnings,
     })
 }

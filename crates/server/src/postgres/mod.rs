@@ -105,6 +105,7 @@ pub fn resolve_over(
         connect_timeout,
         tcp,
         protocol: Protocol::Postgres,
+        others: Vec::new(),
         warnings,
     })
 }

@@ -5,7 +5,8 @@
 //!
 //! In sysbench each thread has a table of its own, and an event is a row that is only noted until
 //! the packet is full. Here a transaction is the `INSERT` that really goes to the server, so that
-//! its time means something; several users share a table where there are fewer tables than users.
+//! its time means something, unless a run's manner says otherwise; several users share a table where
+//! there are fewer tables than users.
 
 use super::engine;
 use prony_session::UserId;
@@ -42,21 +43,41 @@ impl Packet {
 
     /// The next statement.
     pub fn fill(&mut self) -> &str {
-        self.text.truncate(self.head);
+        self.clear();
+        while self.note() {}
+        &self.text
+    }
+
+    /// Notes the next row; false where the packet is full.
+    pub fn note(&mut self) -> bool {
         let mut number = itoa::Buffer::new();
-        loop {
-            let digits = number.format(self.next);
-            if self.text.len() + 2 * digits.len() + 4 > PACKET_BYTES {
-                return &self.text;
-            }
-            if self.text.len() > self.head {
-                self.text.push(',');
-            }
-            for piece in ["(", digits, ",", digits, ")"] {
-                self.text.push_str(piece);
-            }
-            self.next += self.step;
+        let digits = number.format(self.next);
+        if self.text.len() + 2 * digits.len() + 4 > PACKET_BYTES {
+            return false;
         }
+        if !self.is_empty() {
+            self.text.push(',');
+        }
+        for piece in ["(", digits, ",", digits, ")"] {
+            self.text.push_str(piece);
+        }
+        self.next += self.step;
+        true
+    }
+
+    /// The statement with the rows that were noted.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether no row is noted.
+    pub fn is_empty(&self) -> bool {
+        self.text.len() == self.head
+    }
+
+    /// Forgets the rows that were noted.
+    pub fn clear(&mut self) {
+        self.text.truncate(self.head);
     }
 }
 

@@ -221,6 +221,7 @@ mod tests {
                 reads,
                 writes,
                 others,
+                ..
             } = event.queries(asked);
             (reads, writes, others)
         };

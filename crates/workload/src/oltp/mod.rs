@@ -11,7 +11,9 @@ pub mod distribution;
 pub mod engine;
 pub mod event;
 mod load;
+pub mod manner;
 pub mod options;
+mod player;
 mod program;
 pub mod queries;
 mod reader;
@@ -115,6 +117,25 @@ pub static HOT_ROW: Oltp = Oltp {
     default_size: HOT_SIZE,
 };
 
+/// The workload of this family that has this name.
+pub fn named(name: &str) -> Option<&'static Oltp> {
+    let all = [
+        &OLTP_READ_WRITE,
+        &OLTP_READ_ONLY,
+        &OLTP_WRITE_ONLY,
+        &OLTP_POINT_SELECT,
+        &OLTP_INSERT,
+        &OLTP_UPDATE_INDEX,
+        &OLTP_UPDATE_NON_INDEX,
+        &OLTP_DELETE,
+        &SELECT_RANDOM_POINTS,
+        &SELECT_RANDOM_RANGES,
+        &BULK_INSERT,
+        &HOT_ROW,
+    ];
+    all.into_iter().find(|workload| workload.name == name)
+}
+
 impl Oltp {
     fn is_bulk(&self) -> bool {
         matches!(self.event, Event::Bulk)
@@ -143,7 +164,7 @@ impl Oltp {
     }
 
     /// Rows with which each table is loaded: none where users bring all of them.
-    fn rows(&self, asked: &Asked) -> u32 {
+    pub fn rows(&self, asked: &Asked) -> u32 {
         let brings_all = self.has(Part::TextInsert) && !asked.auto_inc;
         if self.is_bulk() || brings_all {
             return 0;

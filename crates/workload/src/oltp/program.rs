@@ -4,14 +4,15 @@
 //! event.
 
 use super::Oltp;
-use super::bulk::{self, Packet};
-use super::distribution::Draw;
+use super::bulk;
 use super::engine::{self, BEGIN, COMMIT, Engine};
 use super::event::{Part, Sql};
+use super::manner::{Manner, Verdict};
 use super::options::{self, Asked};
-use super::queries::{Counted, Kept, Queries};
+use super::player::{Doing, Player};
+use super::queries::{Counted, Kept, Queries, Query, changed};
 use super::ready::{Ready, ready};
-use super::rows::{C_GROUPS, PAD_GROUPS, set_groups};
+use super::rows::{C_GROUPS, set_groups};
 use crate::random::Random;
 use crate::{Error, sql};
 use prony_plan::WorkloadPlan;
@@ -19,8 +20,10 @@ use prony_server::Control;
 use prony_session::{Db, DbError, Ended, Outcome, Program, Share, User, UserId};
 use prony_wire::{Statement, Statements, Value};
 use std::convert::Infallible;
-use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Rows of `bulk_insert` that a user notes before the others have their turn.
+const ROWS_IN_A_ROW: u32 = 256;
 
 /// The program of a run.
 pub struct OltpProgram {
@@ -29,12 +32,12 @@ pub struct OltpProgram {
 }
 
 /// What all users of a run share; read only, but for what they add when they end.
-struct Shared {
-    workload: Oltp,
-    asked: Asked,
-    engine: Engine,
+pub(super) struct Shared {
+    pub(super) workload: Oltp,
+    pub(super) asked: Asked,
+    pub(super) engine: Engine,
     tables: u32,
-    table_size: u32,
+    pub(super) table_size: u32,
     /// The parts of an event, and how often each is done.
     parts: Vec<(Part, u32)>,
     /// `BEGIN` and `COMMIT`, where an event is a block.
@@ -42,7 +45,8 @@ struct Shared {
     /// By sort, then by table; none of a sort that is not needed.
     statements: [Vec<Statement>; Sql::ALL.len()],
     /// The highest number in each table of `bulk_insert`.
-    last: Vec<u64>,
+    pub(super) last: Vec<u64>,
+    pub(super) manner: Manner,
     counted: Mutex<Counted>,
 }
 
@@ -87,7 +91,35 @@ impl OltpProgram {
     ) -> Result<Self, Error> {
         // Whoever asks for more than the first problem asks `check_options`.
         let asked = options::read(plan, workload).map_err(|mut all| all.swap_remove(0))?;
-        let Ready { tables, table_size } = ready(control, workload, &asked)?;
+        let ready = ready(control, workload, &asked)?;
+        Self::on(control, workload, asked, ready)
+    }
+
+    /// The program on tables of the number and size that the plan names, whatever is there: a row
+    /// that is not there is not found.
+    ///
+    /// # Errors
+    /// The options are wrong, or the server does not answer.
+    pub fn as_asked(
+        control: &mut Control,
+        plan: &WorkloadPlan,
+        workload: &Oltp,
+    ) -> Result<Self, Error> {
+        let asked = options::read(plan, workload).map_err(|mut all| all.swap_remove(0))?;
+        let ready = Ready {
+            tables: asked.tables.unwrap_or(1),
+            table_size: asked.table_size.unwrap_or(workload.default_size),
+        };
+        Self::on(control, workload, asked, ready)
+    }
+
+    fn on(
+        control: &mut Control,
+        workload: &Oltp,
+        asked: Asked,
+        ready: Ready,
+    ) -> Result<Self, Error> {
+        let Ready { tables, table_size } = ready;
         let mut last = Vec::new();
         for number in 1..=tables {
             if !workload.is_bulk() {
@@ -135,12 +167,23 @@ impl OltpProgram {
             block,
             statements,
             last,
+            manner: Manner::default(),
             counted: Mutex::default(),
         };
         OltpProgram {
             name: [shared.workload.name],
             shared: Arc::new(shared),
         }
+    }
+
+    /// The same, with a manner of its own.
+    ///
+    /// # Panics
+    /// If users of it exist already.
+    pub fn with_manner(mut self, manner: Manner) -> Self {
+        let shared = Arc::get_mut(&mut self.shared).expect("nobody runs it yet");
+        shared.manner = manner;
+        self
     }
 
     /// Tables that it runs on.
@@ -200,73 +243,19 @@ impl Program for OltpProgram {
     }
 }
 
-/// What one user draws from and writes into; all of it is there before its first event.
-struct Player {
-    random: Random,
-    /// Numbers of rows, and values of `k`.
-    id: Draw,
-    /// Those of this user's own slice of the range.
-    slice: Draw,
-    c: String,
-    pad: String,
-    /// Values of a statement with many of them.
-    values: Vec<Value<'static>>,
-    text: String,
-    numbers: Numbers,
-    packet: Option<Packet>,
-}
-
-/// Numbers for rows, none of which two users of a run draw.
-struct Numbers {
-    next: u32,
-    step: u32,
-    key: u32,
-}
-
-impl Numbers {
-    /// A number of 32 bits, less 2^31. The mixing is one to one: C. Wellons, "Prospecting for hash
-    /// functions" (lowbias32, in the public domain).
-    fn next(&mut self) -> i64 {
-        let mut mixed = self.next ^ self.key;
-        self.next = self.next.wrapping_add(self.step);
-        mixed ^= mixed >> 16;
-        mixed = mixed.wrapping_mul(0x7feb_352d);
-        mixed ^= mixed >> 15;
-        mixed = mixed.wrapping_mul(0x846c_a68b);
-        mixed ^= mixed >> 16;
-        i64::from(mixed) - (1 << 31)
-    }
-}
-
 impl Shared {
-    fn player(&self, id: UserId) -> Player {
-        let size = i64::from(self.table_size.max(1));
-        let (client, clients) = (i64::from(id.client), i64::from(id.clients.max(1)));
-        let (from, to) = (size * client / clients + 1, size * (client + 1) / clients);
-        let distribution = self.asked.distribution;
-        Player {
-            random: Random::of_client(id.seed, id.client),
-            id: Draw::new(distribution, 1, size),
-            slice: Draw::new(distribution, from, to.max(from)),
-            c: String::with_capacity(128),
-            pad: String::with_capacity(64),
-            values: Vec::with_capacity(1024),
-            text: String::with_capacity(512),
-            numbers: Numbers {
-                next: id.client,
-                step: id.clients,
-                key: id.seed as u32,
-            },
-            packet: (!self.last.is_empty()).then(|| Packet::new(id, &self.last)),
-        }
-    }
-
     /// Event after event, until the run is over.
     async fn run(&self, id: UserId, mut db: Db) -> Result<Infallible, Ended> {
-        let mut player = self.player(id);
+        let mut player = Player::new(id, self);
         let mut kept = Kept::new(&self.counted);
+        if self.manner.event_is_row && player.packet.is_some() {
+            db.start_in_a_row(ROWS_IN_A_ROW);
+        }
         loop {
-            db.start(0).await?;
+            if let Err(ended) = db.start(0).await {
+                self.last_rows(&mut player, &mut db).await;
+                return Err(ended);
+            }
             let result = loop {
                 let mut queries = Queries::default();
                 match self.event(&mut player, &mut db, &mut queries).await {
@@ -276,11 +265,21 @@ impl Shared {
                     }
                     Err(error) => {
                         kept.sums.broken.add(&queries);
-                        if !self.engine.is_ignored(&error) || db.is_over() {
-                            break Err(error);
+                        match self.verdict(&player, &db, id, &error) {
+                            Verdict::Again => {}
+                            Verdict::Failed => break Err(error),
+                            Verdict::Ends(reason) => return Err(Ended::Failed(reason)),
                         }
                         kept.sums.ignored += 1;
+                        db.count_ignored();
+                        if db.is_over() {
+                            break Err(error);
+                        }
+                        let lost = !db.is_up();
                         db.retry().await?;
+                        if lost {
+                            db.count_reconnect();
+                        }
                     }
                 }
             };
@@ -295,12 +294,25 @@ impl Shared {
         queries: &mut Queries,
     ) -> Result<(), DbError> {
         if let Some(packet) = &mut player.packet {
-            queries.changed(db.query(packet.fill()).await?.affected());
+            player.doing = Doing::Packet;
+            if self.manner.event_is_row {
+                if packet.note() {
+                    return Ok(());
+                }
+                let inserted = db.query(packet.text()).await?.affected();
+                count(db, queries, changed(inserted));
+                packet.clear();
+                packet.note();
+                return Ok(());
+            }
+            let inserted = db.query(packet.fill()).await?.affected();
+            count(db, queries, changed(inserted));
             return Ok(());
         }
         if let Some([begin, _]) = &self.block {
+            player.doing = Doing::Begin;
             db.exec(begin, &[]).await?;
-            queries.others += 1;
+            count(db, queries, Query::Other);
         }
         for (part, count) in &self.parts {
             // One table for all statements of a part.
@@ -310,8 +322,9 @@ impl Shared {
             }
         }
         if let Some([_, commit]) = &self.block {
+            player.doing = Doing::Commit;
             db.exec(commit, &[]).await?;
-            queries.others += 1;
+            count(db, queries, Query::Other);
         }
         Ok(())
     }
@@ -336,20 +349,25 @@ impl Shared {
             Part::Each(sql) => self.each(sql, table, player, db, queries).await,
             Part::DeleteInserts => {
                 let id = player.id.next(&mut player.random);
+                player.doing = Doing::Each(Sql::Delete, table);
                 let delete = &self.statements[Sql::Delete as usize][table];
                 let deleted = db.exec(delete, &[Value::Int(id)]).await?.affected();
-                queries.changed(deleted);
+                count(db, queries, changed(deleted));
                 let k = player.id.next(&mut player.random);
                 player.texts();
+                player.doing = Doing::Each(Sql::Insert, table);
                 let insert = &self.statements[Sql::Insert as usize][table];
                 let (c, pad) = (Value::Text(&player.c), Value::Text(&player.pad));
                 let values = [Value::Int(id), Value::Int(k), c, pad];
-                queries.changed(db.exec(insert, &values).await?.affected());
+                let inserted = db.exec(insert, &values).await?.affected();
+                count(db, queries, changed(inserted));
                 Ok(())
             }
             Part::TextInsert => {
                 self.write_insert(table as u32 + 1, player);
-                queries.changed(db.query(&player.text).await?.affected());
+                player.doing = Doing::Text;
+                let inserted = db.query(&player.text).await?.affected();
+                count(db, queries, changed(inserted));
                 Ok(())
             }
         }
@@ -364,6 +382,7 @@ impl Shared {
         queries: &mut Queries,
     ) -> Result<(), DbError> {
         let statement = &self.statements[sql as usize][table];
+        player.doing = Doing::Each(sql, table);
         let first = player.id.next(&mut player.random);
         let id = Value::Int(first);
         let rows = match sql {
@@ -392,53 +411,19 @@ impl Shared {
             // Only after a delete, with more values.
             Sql::Insert => return Ok(()),
         };
-        if sql.reads() {
-            queries.reads += 1;
-        } else {
-            queries.changed(rows.affected());
-        }
-        Ok(())
-    }
-
-    /// Writes the `INSERT` of a new row, which goes as text in every protocol.
-    fn write_insert(&self, table: u32, player: &mut Player) {
-        let k = player.id.next(&mut player.random);
-        player.texts();
-        let Player { c, pad, text, .. } = player;
-        text.clear();
-        // A String takes all that is written.
-        let _ = match (self.asked.auto_inc, self.engine.names_id()) {
-            (true, false) => write!(
-                text,
-                "INSERT INTO sbtest{table} (k, c, pad) VALUES ({k}, '{c}', '{pad}')"
-            ),
-            (auto, _) => {
-                let id = if auto { 0 } else { player.numbers.next() };
-                write!(
-                    text,
-                    "INSERT INTO sbtest{table} (id, k, c, pad) VALUES ({id}, {k}, '{c}', '{pad}')"
-                )
-            }
+        let query = match sql.reads() {
+            true => Query::Read,
+            false => changed(rows.affected()),
         };
+        drop(rows);
+        count(db, queries, query);
+        Ok(())
     }
 }
 
-impl Player {
-    /// New texts for a row.
-    fn texts(&mut self) {
-        set_groups(&mut self.random, C_GROUPS, &mut self.c);
-        set_groups(&mut self.random, PAD_GROUPS, &mut self.pad);
-    }
-
-    /// Values of this user's slice, each with the end of its range if they are ranges.
-    fn draw(&mut self, count: u32, delta: Option<u32>) {
-        self.values.clear();
-        for _ in 0..count {
-            let first = self.slice.next(&mut self.random);
-            self.values.push(Value::Int(first));
-            if let Some(delta) = delta {
-                self.values.push(Value::Int(first + i64::from(delta)));
-            }
-        }
-    }
+/// Counts a query, for its event and for the second that it ends in.
+#[inline]
+fn count(db: &Db, queries: &mut Queries, query: Query) {
+    queries.count(query);
+    db.count(query);
 }

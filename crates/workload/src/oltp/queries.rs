@@ -7,41 +7,12 @@
 //! `COMMIT` among it, is other.
 
 use prony_session::Share;
+pub use prony_session::{Queries, Query};
 use std::sync::{Mutex, PoisonError};
 
-/// Counts of queries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Queries {
-    /// Those that gave rows.
-    pub reads: u64,
-    /// Those that changed rows.
-    pub writes: u64,
-    /// All others.
-    pub others: u64,
-}
-
-impl Queries {
-    /// All.
-    pub fn all(&self) -> u64 {
-        self.reads + self.writes + self.others
-    }
-
-    /// Adds others.
-    pub fn add(&mut self, other: &Queries) {
-        self.reads += other.reads;
-        self.writes += other.writes;
-        self.others += other.others;
-    }
-
-    /// Counts a statement that is to change rows, and changed so many.
-    #[inline]
-    pub fn changed(&mut self, rows: u64) {
-        if rows > 0 {
-            self.writes += 1;
-        } else {
-            self.others += 1;
-        }
-    }
+/// What a statement is that is to change rows, and changed so many.
+pub fn changed(rows: u64) -> Query {
+    if rows > 0 { Query::Write } else { Query::Other }
 }
 
 /// What users did.
@@ -124,12 +95,13 @@ mod tests {
             reads: 14,
             writes: 4,
             others: 2,
+            ..Queries::default()
         };
         for _ in 0..2 {
             let mut kept = Kept::new(&all);
             kept.sums.ended.add(&meant);
-            kept.sums.broken.changed(1);
-            kept.sums.broken.changed(0);
+            kept.sums.broken.count(changed(1));
+            kept.sums.broken.count(changed(0));
             kept.sums.ignored += 1;
         }
         let all = *all.lock().expect("one thread");

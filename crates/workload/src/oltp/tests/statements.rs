@@ -230,6 +230,7 @@ fn queries_are_counted_by_what_they_came_to() {
         reads: 140,
         writes: 40,
         others: 20,
+        ..Queries::default()
     };
     assert_eq!((counted.ended, counted.all(), failed), (all, all, 0));
     let mut server = Server {
@@ -256,6 +257,7 @@ fn what_sysbench_ignores_is_tried_again_with_new_values() {
         reads,
         writes,
         others,
+        ..
     } = counted.broken;
     assert_eq!((reads, writes, others), (11 + 14 + 14, 2 + 3, 3));
     assert_eq!(counted.ended.all(), 20);

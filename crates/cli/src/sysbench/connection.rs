@@ -1,0 +1,250 @@
+//! From sysbench's connection options to servers, and what it says when there is no way.
+//!
+//! In: `--mysql-*`, `--pgsql-*`. Out: a target; errors in sysbench's words. Must never: show a password.
+
+use prony_dialect::sysbench::{
+    Database, Driver, Endpoint, Mysql, driver, endpoints, mysql_unreachable, pgsql_unreachable,
+    pgsql_url,
+};
+use prony_server::control::{Cause, Error, Failure};
+use prony_server::{Address, Environment, Target, resolve};
+use std::fmt::Write;
+use std::path::Path;
+
+/// What the client libraries of MySQL and MariaDB say of a host that has no address.
+const UNKNOWN_HOST: u32 = 2005;
+/// Of one that does not answer.
+const NOT_THERE: u32 = 2002;
+/// Of a connection that ends under the log-in.
+const LOST_AT_LOGIN: u32 = 2013;
+/// Of a log-in that fails on this side, and of answers that are no protocol.
+const TLS_FAILED: u32 = 2026;
+
+/// Where to connect, with the driver that was asked for.
+///
+/// # Errors
+/// Lines of the log, without the one that names the function which failed.
+pub fn target(database: &Database) -> Result<(Driver, Target), String> {
+    let driver = driver(database)?;
+    let target = match driver {
+        Driver::Mysql => mysql(&database.mysql)?,
+        Driver::Pgsql => {
+            let environment = Environment::from_process();
+            resolve(&pgsql_url(&database.pgsql), &environment)
+                .map_err(|error| pgsql_unreachable(&plain(&error.to_string())))?
+        }
+    };
+    Ok((driver, target))
+}
+
+/// The first server, with the others that take turns with it. Option files and variables of the
+/// mysql client are not read: sysbench does not either.
+fn mysql(mysql: &Mysql) -> Result<Target, String> {
+    let process = Environment::from_process();
+    let mut environment = Environment::new("sbtest", Path::new("/nonexistent"));
+    environment.mysql_sockets = process.mysql_sockets;
+    let mut targets = Vec::new();
+    for endpoint in endpoints(mysql) {
+        let target = resolve(&mysql_url(mysql, &endpoint), &environment).map_err(|error| {
+            let (code, text) = match (&error, &endpoint) {
+                (prony_server::Error::NoAddress { .. }, Endpoint::Host(host, _)) => {
+                    (UNKNOWN_HOST, format!("Unknown server host '{host}' (-2)"))
+                }
+                (other, _) => (NOT_THERE, plain(&other.to_string())),
+            };
+            mysql_unreachable(&endpoint.to_string(), code, &text)
+        })?;
+        targets.push(target);
+    }
+    let mut first = targets.remove(0);
+    first.others = targets;
+    Ok(first)
+}
+
+/// Without the hint, which is about URLs.
+fn plain(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+fn mysql_url(mysql: &Mysql, endpoint: &Endpoint) -> String {
+    let (place, socket) = match endpoint {
+        Endpoint::Socket(path) => ("localhost".to_owned(), Some(path)),
+        // Its customary socket.
+        Endpoint::Host(host, _) if host == "localhost" => (host.clone(), None),
+        Endpoint::Host(host, port) if host.contains(':') => (format!("[{host}]:{port}"), None),
+        Endpoint::Host(host, port) => (format!("{}:{port}", encoded(host)), None),
+    };
+    let mut url = format!("mysql://{}", encoded(&mysql.user));
+    if !mysql.password.reveal().is_empty() {
+        url += &format!(":{}", encoded(mysql.password.reveal()));
+    }
+    url += &format!("@{place}/{}?ssl-mode=", encoded(&mysql.database));
+    let named = |name: &str, file: &Option<String>, usual: &str| {
+        let file = file.as_deref().unwrap_or(usual);
+        match file.is_empty() {
+            true => String::new(),
+            false => format!("&{name}={}", encoded(file)),
+        }
+    };
+    let (mode, usual) = match mysql.ssl.as_str() {
+        "off" => ("disabled", ["", "", ""]),
+        // Up to 1.0 the names of the files are fixed.
+        "on" => (
+            "required",
+            ["cacert.pem", "client-cert.pem", "client-key.pem"],
+        ),
+        other => (other, ["", "", ""]),
+    };
+    url += &encoded(mode);
+    if mode != "disabled" {
+        url += &named("ssl-ca", &mysql.ssl_ca, usual[0]);
+        url += &named("ssl-cert", &mysql.ssl_cert, usual[1]);
+        url += &named("ssl-key", &mysql.ssl_key, usual[2]);
+    }
+    if let Some(socket) = socket {
+        url += &format!("&socket={}", encoded(socket));
+    }
+    url
+}
+
+/// Everything but letters, digits and `-._~` as `%XX`.
+fn encoded(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut all, byte| {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            all.push(char::from(byte));
+        } else {
+            // A String takes all that is written.
+            let _ = write!(all, "%{byte:02X}");
+        }
+        all
+    })
+}
+
+/// Why a control connection was not opened.
+pub fn refused(database: &Database, driver: Driver, error: &Error) -> String {
+    match error {
+        Error::Connect(failures) => unreachable(database, driver, failures),
+        other => match driver {
+            Driver::Mysql => {
+                let place = endpoints(&database.mysql)[0].to_string();
+                mysql_unreachable(&place, LOST_AT_LOGIN, &other.to_string())
+            }
+            Driver::Pgsql => pgsql_unreachable(&other.to_string()),
+        },
+    }
+}
+
+/// Why no way leads to the server.
+pub fn unreachable(database: &Database, driver: Driver, failures: &[Failure]) -> String {
+    if driver == Driver::Pgsql {
+        return pgsql_unreachable(&crate::pgbench::libpq_failures(failures));
+    }
+    let Some(last) = failures.last() else {
+        return mysql_unreachable("?", NOT_THERE, "no way leads there");
+    };
+    let place = place(&database.mysql, last);
+    let (code, text) = match &last.cause {
+        Cause::Login(error) => match error.server() {
+            Some(said) => (u32::from(said.number), said.message.clone()),
+            None => (TLS_FAILED, error.to_string()),
+        },
+        Cause::Io(error) => (NOT_THERE, not_there(&place, error)),
+        other => (
+            LOST_AT_LOGIN,
+            format!("Lost connection to server at 'handshake': {other}"),
+        ),
+    };
+    mysql_unreachable(&place.to_string(), code, &text)
+}
+
+/// In the words of MariaDB's client library.
+fn not_there(place: &Endpoint, error: &std::io::Error) -> String {
+    let errno = error.raw_os_error().unwrap_or(0);
+    match place {
+        Endpoint::Socket(path) => {
+            format!("Can't connect to local server through socket '{path}' ({errno})")
+        }
+        Endpoint::Host(host, _) => format!("Can't connect to server on '{host}' ({errno})"),
+    }
+}
+
+/// The endpoint, as it was asked for, that an attempt went to.
+fn place(mysql: &Mysql, failure: &Failure) -> Endpoint {
+    let went_to = &failure.endpoint;
+    let all = endpoints(mysql);
+    let is_it = |endpoint: &&Endpoint| match (endpoint, &went_to.address) {
+        (Endpoint::Socket(path), Address::Unix(there)) => Path::new(path) == there,
+        (Endpoint::Host(host, _), Address::Unix(_)) => host == "localhost",
+        (Endpoint::Host(host, port), Address::Tcp(_)) => {
+            *host == went_to.host && *port == went_to.port
+        }
+        _ => false,
+    };
+    all.iter().find(is_it).unwrap_or(&all[0]).clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_dialect::sysbench::{Compat, Host, Invocation, read};
+    use std::path::PathBuf;
+
+    struct Nowhere;
+
+    impl Host for Nowhere {
+        fn find_script(&self, _: &str) -> Option<PathBuf> {
+            None
+        }
+
+        fn read_file(&self, _: &Path) -> Result<String, String> {
+            Err("none".to_owned())
+        }
+    }
+
+    fn database(line: &str) -> Database {
+        let line = format!("{line} oltp_read_only run");
+        let arguments: Vec<_> = line.split_whitespace().map(Into::into).collect();
+        match read(&arguments, Compat::V1_0, &Nowhere) {
+            Ok(Invocation::Native(native)) => native.settings.database,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn options_lead_to_servers_that_take_turns() {
+        let asked = database(
+            "--mysql-host=127.0.0.1,127.0.0.2 --mysql-port=1,2 --mysql-user=a:b --mysql-password=g/@h --mysql-db=d",
+        );
+        let (driver, target) = target(&asked).expect("can be read");
+        assert_eq!(driver, Driver::Mysql);
+        let all: Vec<String> = std::iter::once(&target)
+            .chain(&target.others)
+            .map(Target::describe)
+            .collect();
+        let places = ["127.0.0.1:1", "127.0.0.1:2", "127.0.0.2:1", "127.0.0.2:2"];
+        assert_eq!(all, places.map(|place| format!("tcp:{place}")));
+        assert_eq!(
+            (target.user.as_str(), target.database.as_str()),
+            ("a:b", "d")
+        );
+        let password = target.endpoints[0].password.as_ref();
+        assert_eq!(password.map(prony_wire::Secret::reveal), Some("g/@h"));
+        assert!(!format!("{target:?}").contains("g/@h"));
+    }
+
+    #[test]
+    fn sockets_go_before_hosts_and_a_driver_must_be_known() {
+        let asked = database("--mysql-socket=/x/s,/y/s --mysql-host=h.invalid");
+        let (_, target) = target(&asked).expect("can be read");
+        assert_eq!(target.describe(), "unix:/x/s");
+        assert_eq!(target.others[0].describe(), "unix:/y/s");
+        let unknown = super::target(&database("--db-driver=foo")).expect_err("no such");
+        assert_eq!(unknown, "FATAL: invalid database driver name: 'foo'\n");
+        let nowhere = super::target(&database("--mysql-host=h.invalid")).expect_err("no such");
+        assert_eq!(
+            nowhere,
+            "FATAL: unable to connect to MySQL server on host 'h.invalid', port 3306, aborting...\n\
+             FATAL: error 2005: Unknown server host 'h.invalid' (-2)\n"
+        );
+    }
+}

@@ -1,0 +1,133 @@
+//! What the clients of a run share: a number of starts, a queue of them, several servers.
+
+use super::*;
+use prony_drive::Incident;
+
+fn shared(clients: u32, transactions: u64, within_s: f64) -> prony_plan::DrivePlan {
+    let mut plan = plan(clients, 1.0);
+    plan.stop = Stop::Shared {
+        transactions,
+        within: Duration::from_secs_f64(within_s),
+    };
+    plan
+}
+
+/// Client 0 waits a hundred times as long for its replies as the others.
+fn one_is_slow() -> impl Script + Send {
+    Server {
+        refuse: |_| false,
+        statement: |slot, _: &[u8], _, answers: &mut Vec<Answer>| {
+            answers.push(send(if slot == 0 { 100 * MS } else { MS }, DONE));
+        },
+    }
+}
+
+#[test]
+fn whoever_is_free_takes_the_next_of_a_shared_number_of_starts() {
+    let plan = shared(3, 1001, 3600.0);
+    let program = Selects::new();
+    let (driven, _) = simulate(&program, &plan, stamped(), one_is_slow()).unwrap();
+    let measured = &driven.collected.measured;
+    assert_eq!(measured.all().committed, 1001);
+    // Two fast clients do 1,000 a second each: 0.5 s, in which the slow one does about five.
+    let slow = measured.all().response.max_ns;
+    assert_eq!(slow, 100 * MS);
+    assert!(
+        (0.49..0.62).contains(&measured.seconds()),
+        "{}",
+        measured.seconds()
+    );
+    assert_eq!(measured.leftover.unfinished, 0);
+    assert!(driven.events.is_empty() && driven.failure.is_none());
+}
+
+#[test]
+fn a_shared_number_of_starts_ends_by_time_too() {
+    let plan = shared(2, u64::MAX, 0.5);
+    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(10 * MS)).unwrap();
+    let all = driven.collected.measured.all();
+    // All that started in time counts.
+    assert!(all.committed.abs_diff(100) <= 2, "{}", all.committed);
+    assert_eq!(driven.collected.measured.leftover.unfinished, 0);
+}
+
+#[test]
+fn the_warm_up_takes_nothing_of_a_shared_number() {
+    let mut plan = shared(2, 100, 3600.0);
+    plan.warmup = Duration::from_secs(1);
+    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(10 * MS)).unwrap();
+    let warm = driven.collected.warmup.expect("a warm-up").all().committed;
+    assert!(warm.abs_diff(200) <= 2, "{warm}");
+    // Those under way as it ends are measured as well.
+    let measured = driven.collected.measured.all().committed;
+    assert!((100..=102).contains(&measured), "{measured}");
+}
+
+#[test]
+fn a_shared_number_goes_with_a_rate() {
+    let mut plan = shared(4, 200, 3600.0);
+    plan.pace = Pace::Rate {
+        rate_tps: 100.0,
+        arrival: Arrival::Even,
+        queue_max: Some(10),
+    };
+    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(MS)).unwrap();
+    let measured = &driven.collected.measured;
+    assert_eq!(measured.all().committed, 200);
+    assert!((measured.seconds() - 2.0).abs() < 0.05);
+    assert_eq!(measured.leftover.never_started, 0);
+}
+
+#[test]
+fn what_is_under_way_after_the_grace_is_cut_off() {
+    let mut plan = shared(2, u64::MAX, 1.0);
+    plan.grace = Duration::from_millis(500);
+    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(10_000 * MS)).unwrap();
+    let measured = &driven.collected.measured;
+    assert_eq!(measured.leftover.unfinished, 2);
+    assert!(
+        (1.5..1.6).contains(&measured.seconds()),
+        "{}",
+        measured.seconds()
+    );
+    plan.stop = Stop::Starts(Duration::from_secs(1));
+    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(10_000 * MS)).unwrap();
+    assert_eq!(driven.collected.measured.leftover.unfinished, 2);
+}
+
+#[test]
+fn a_queue_that_is_full_ends_the_run() {
+    let mut plan = plan(1, 60.0);
+    let rate = |queue_max| Pace::Rate {
+        rate_tps: 1000.0,
+        arrival: Arrival::Even,
+        queue_max,
+    };
+    plan.pace = rate(Some(100));
+    // One client manages ten a second.
+    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(100 * MS)).unwrap();
+    let full = &driven.events[0];
+    assert_eq!(full.what, Incident::QueueFull);
+    assert!(full.count > 100 && full.count <= 202, "{}", full.count);
+    assert!(driven.failure.is_some());
+    let measured = &driven.collected.measured;
+    assert!(measured.seconds() < 0.3, "{}", measured.seconds());
+    plan.pace = rate(None);
+    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(100 * MS)).unwrap();
+    assert!(driven.events.is_empty() && driven.failure.is_none());
+}
+
+#[test]
+fn each_second_knows_how_many_wait() {
+    let mut plan = plan(1, 3.0);
+    plan.pace = Pace::Rate {
+        rate_tps: 1000.0,
+        arrival: Arrival::Even,
+        queue_max: None,
+    };
+    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(2 * MS)).unwrap();
+    // Half of the starts are taken.
+    let health = driven.collected.measured.health;
+    assert!(health.waiting.abs_diff(1500) <= 2, "{}", health.waiting);
+    assert_eq!(health.under_way, 1);
+}
