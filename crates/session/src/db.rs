@@ -39,6 +39,8 @@ pub struct Db {
     desk: Rc<Desk>,
     done: u64,
     last_start_ns: Option<u64>,
+    /// Starts in a row without asking anything: allowed, and left.
+    in_a_row: (u32, u32),
 }
 
 impl Db {
@@ -49,6 +51,7 @@ impl Db {
             desk,
             done: 0,
             last_start_ns: None,
+            in_a_row: (0, 0),
         }
     }
 
@@ -58,6 +61,12 @@ impl Db {
     /// [`Ended`] when no transaction is to start any more.
     pub async fn start(&mut self, kind: Kind) -> Result<(), Ended> {
         self.begin(kind, None).await
+    }
+
+    /// Lets this user start so many transactions in a row that ask nothing, before it gives the others
+    /// their turn: for transactions that are but a few instructions. They take no time then.
+    pub fn start_in_a_row(&mut self, transactions: u32) {
+        self.in_a_row = (transactions, transactions);
     }
 
     /// The same for a transaction that was due at `due_ns` of the run's clock, when the connection
@@ -84,7 +93,11 @@ impl Db {
             } else if self.last_start_ns == Some(ready_ns) {
                 // It has asked nothing since its last start. A program that never does, such as a
                 // script without SQL, would hold the loop for good.
-                self.sleep(Duration::from_nanos(1)).await;
+                let (allowed, left) = self.in_a_row;
+                self.in_a_row.1 = left.checked_sub(1).unwrap_or(allowed);
+                if left == 0 {
+                    self.sleep(Duration::from_nanos(1)).await;
+                }
             }
             let started_ns = self.conn.noticed_ns();
             if self.desk.is_over(started_ns) {
@@ -194,6 +207,11 @@ impl Db {
     /// All that the server said in the error of the last reply; nothing after a good one.
     pub fn server_error(&self) -> Option<ServerError> {
         self.conn.exchange().error()
+    }
+
+    /// The text of the request last made, where it was sent as text.
+    pub fn sent_text(&self) -> Option<String> {
+        self.conn.exchange().text().map(str::to_owned)
     }
 
     /// Whether the connection was given up because of a COPY.

@@ -197,6 +197,20 @@ impl Exchange {
         }
     }
 
+    /// The statement of the request last made, if that is one statement in plain text.
+    pub fn text(&self) -> Option<&str> {
+        let bytes = self.outgoing();
+        let text = match &self.protocol {
+            // A type, a length, the text, its end.
+            Protocol::Postgres { .. } => bytes
+                .strip_prefix(b"Q")
+                .and_then(|rest| rest.get(4..)?.strip_suffix(b"\0")),
+            // A length, a number, the command, the text.
+            Protocol::Mysql(_) => bytes.get(4..).and_then(|rest| rest.strip_prefix(&[3])),
+        };
+        std::str::from_utf8(text?).ok()
+    }
+
     /// The bytes of the request last made, or of the part of it that is to be sent now.
     pub fn outgoing(&self) -> &[u8] {
         match &self.protocol {

@@ -18,11 +18,14 @@ pub mod tpcc;
 pub mod workload;
 
 mod catalog;
+mod catalog_mysql;
 mod copy_binary;
 #[cfg(test)]
 mod counting;
 mod distinct;
+mod fields;
 mod findings;
+mod load_mysql;
 mod loader;
 #[cfg(test)]
 mod played;

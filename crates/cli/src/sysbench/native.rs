@@ -17,7 +17,7 @@ use prony_dialect::sysbench::{
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::{Control, Target};
 use prony_workload::oltp::manner::Manner;
-use prony_workload::oltp::{OLTP_READ_WRITE, Oltp, OltpProgram, engine, named};
+use prony_workload::oltp::{OLTP_READ_WRITE, Oltp, OltpProgram, engine, named, options};
 use std::sync::Arc;
 
 /// A command of a bundled test, and its workload.
@@ -61,7 +61,8 @@ pub fn obey(call: &Call, native: &Native) -> Result<(), Ended> {
         // Their tables are those of all, and they read the first one.
         match native.command {
             Command::Prepare => asked.workload = &OLTP_READ_WRITE,
-            _ => drop(asked.plan.options.insert("tables".to_owned(), 1.into())),
+            Command::Run => drop(asked.plan.options.insert("tables".to_owned(), 1.into())),
+            _ => {}
         }
     }
     call.log(Level::Notice, &command_header(native));
@@ -155,8 +156,11 @@ fn look(
     if let prony_workload::Error::Asked { .. } = problem {
         return Err(call.fails_with(&problem.to_string()));
     }
-    let is_bulk = !asked.native.test.declares_options;
-    let prepared = ps_mode(database) == Ok(QueryMode::Prepared);
+    // Some tests send text alone.
+    let statements = options::read(&asked.plan, asked.workload)
+        .map(|options| asked.workload.event.needs(&options).len())
+        .unwrap_or(0);
+    let prepared = statements > 0 && ps_mode(database) == Ok(QueryMode::Prepared);
     for number in 1..=asked.tables() {
         let name = engine::table(number);
         let sql = format!("SELECT c FROM {name} WHERE id=0");
@@ -164,7 +168,7 @@ fn look(
         let Some(said) = said.as_ref().and_then(|error| error.server()) else {
             continue;
         };
-        if !prepared || is_bulk {
+        if !prepared {
             return Ok(());
         }
         let lines = match driver {

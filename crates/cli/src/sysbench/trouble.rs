@@ -75,7 +75,11 @@ impl Judge for Errors {
             Driver::Mysql => mysql_failed(prepared, number, &said, query),
             Driver::Pgsql => pgsql_failed(prepared, FATAL_ERROR, &said, query),
         };
-        let state = std::str::from_utf8(&error.code).unwrap_or_default();
+        let state = match (self.driver, error.number) {
+            // Found by the client itself.
+            (Driver::Mysql, 0) => "HY000",
+            _ => std::str::from_utf8(&error.code).unwrap_or_default(),
+        };
         let reason = sql_error(number, state, &said);
         let function = failing_function(Command::Run, true);
         let lines = lines + &function_failed(function, None, &reason);

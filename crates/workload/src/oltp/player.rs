@@ -75,11 +75,16 @@ impl Shared {
             Doing::Packet => player.packet.as_ref().map_or("", Packet::text).to_owned(),
         };
         let text = matches!(player.doing, Doing::Text | Doing::Packet);
+        let simple = db.mode() == QueryMode::Simple;
+        let statement = match simple {
+            true => db.sent_text().unwrap_or(statement),
+            false => statement,
+        };
         let trouble = Trouble {
             client: id.client,
             error,
             statement: &statement,
-            prepared: !text && db.mode() != QueryMode::Simple,
+            prepared: !text && !simple,
         };
         self.manner.verdict(self.engine, &trouble)
     }

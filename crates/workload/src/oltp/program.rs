@@ -22,6 +22,9 @@ use prony_wire::{Statement, Statements, Value};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Rows of `bulk_insert` that a user notes before the others have their turn.
+const ROWS_IN_A_ROW: u32 = 256;
+
 /// The program of a run.
 pub struct OltpProgram {
     shared: Arc<Shared>,
@@ -245,6 +248,9 @@ impl Shared {
     async fn run(&self, id: UserId, mut db: Db) -> Result<Infallible, Ended> {
         let mut player = Player::new(id, self);
         let mut kept = Kept::new(&self.counted);
+        if self.manner.event_is_row && player.packet.is_some() {
+            db.start_in_a_row(ROWS_IN_A_ROW);
+        }
         loop {
             if let Err(ended) = db.start(0).await {
                 self.last_rows(&mut player, &mut db).await;

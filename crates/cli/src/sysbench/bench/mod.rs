@@ -194,8 +194,14 @@ fn started(call: &Call, settings: &Settings) {
         let text = format!("Worker thread (#{thread}) started");
         call.log(Level::Debug, &debug(&text));
     }
-    if settings.report_interval_s.is_some() {
-        call.log(Level::Debug, &debug("Reporting thread started"));
+    for (is_there, name) in [
+        (settings.rate_tps.is_some(), "Event generating"),
+        (settings.report_interval_s.is_some(), "Reporting"),
+        (!settings.checkpoints_s.is_empty(), "Checkpoints report"),
+    ] {
+        if is_there {
+            call.log(Level::Debug, &debug(&format!("{name} thread started")));
+        }
     }
 }
 

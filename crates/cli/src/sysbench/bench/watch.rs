@@ -66,16 +66,17 @@ impl<'a> Watch<'a> {
     /// The report at the end of a run of so many seconds.
     pub fn report(&self, total_s: f64, unfinished: Option<u64>) {
         let compat = self.bench.settings.compat;
-        self.tell(total_s, unfinished, |report| {
+        self.tell(total_s, unfinished, true, |report| {
             self.bench.texts.report(report, compat)
         });
     }
 
-    /// Tells the figures since the last checkpoint.
+    /// Tells the figures since the last checkpoint; the histogram comes with the last of them.
     fn tell(
         &self,
         total_s: f64,
         unfinished: Option<u64>,
+        is_last: bool,
         text: impl FnOnce(&Report<'_>) -> String,
     ) {
         let settings = self.bench.settings;
@@ -95,7 +96,7 @@ impl<'a> Watch<'a> {
             },
             percentile: settings.percentile,
             percentile_ms: histogram.percentile_ms(settings.percentile),
-            histogram: settings.histogram.then_some(&histogram),
+            histogram: (settings.histogram && is_last).then_some(&histogram),
             fairness: between(&self.done, &self.shares.so_far()),
             unfinished,
         };
@@ -105,7 +106,7 @@ impl<'a> Watch<'a> {
     fn checkpoint(&mut self, at_s: u64, end_ns: u64, start_ns: u64) {
         let total_s = end_ns.saturating_sub(start_ns) as f64 / 1e9;
         let compat = self.bench.settings.compat;
-        self.tell(total_s, None, |report| {
+        self.tell(total_s, None, false, |report| {
             self.bench.texts.checkpoint(at_s, report, compat)
         });
         self.whole = Totals::new(end_ns, self.shape);
