@@ -17,6 +17,8 @@ use super::watchdog::Beat;
 use mlua::{LuaString, Thread, Value as LuaValue};
 use prony_session::{Db, DbError, Ended, Outcome, Query, Rows};
 use prony_wire::Value;
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,11 +28,17 @@ const LAST_ASKS: u32 = 10_000;
 /// Values of an execution that are handed on without an allocation.
 const FEW: usize = 8;
 
+thread_local! {
+    /// The states of this worker's users. To close one takes longer than an event: it is done when the
+    /// worker is, not while others still measure.
+    static KEPT: RefCell<Vec<Rc<State>>> = const { RefCell::new(Vec::new()) };
+}
+
 /// One user of a script.
 pub struct User {
     shared: Arc<Shared>,
     thread: Thread,
-    state: State,
+    state: Rc<State>,
     beat: Arc<Beat>,
     prepared: Prepared,
     values: Values,
@@ -57,7 +65,7 @@ impl User {
         let wrong = |error: mlua::Error| refused(&error, &shared.settings);
         let state = State::new(shared, owner).map_err(wrong)?;
         let make = || {
-            let chunk = state.chunk(&shared.settings)?;
+            let chunk = state.chunk(shared)?;
             let (main, word, is_function) = match task {
                 Task::Run => ("thread", None, false),
                 Task::Command {
@@ -69,6 +77,8 @@ impl User {
             state.lua.create_thread(body)
         };
         let thread = make().map_err(wrong)?;
+        let state = Rc::new(state);
+        KEPT.with_borrow_mut(|kept| kept.push(Rc::clone(&state)));
         Ok(User {
             shared: Arc::clone(shared),
             thread,
