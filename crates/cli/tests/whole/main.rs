@@ -18,4 +18,5 @@ mod pgbench;
 mod script;
 mod secrecy;
 mod split;
+mod sysbench;
 mod trouble;
