@@ -16,7 +16,7 @@ PRONY := target/release/prony
 VERSUS = $(if $(PAIRS),--pairs $(PAIRS)) $(if $(RUN_SECONDS),--seconds $(RUN_SECONDS)) \
 	$(if $(SCALE),--scale $(SCALE)) $(if $(RAW),--raw $(RAW))
 
-.PHONY: help build demo test lint versus versus-load versus-pgbench versus-tpcc test-pgbench
+.PHONY: help build demo test lint versus versus-load versus-pgbench versus-tpcc versus-sysbench test-pgbench
 
 help: ## This list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s@ 2>/dev/null \
@@ -58,6 +58,10 @@ versus-pgbench: build ## The same for Prony called as pgbench, by identical comm
 versus-tpcc: build ## What tpcc costs to build and to run, beside the server's bounds (about 20 minutes)
 	@scripts/setup versus
 	scripts/versus --cases $(or $(CASES),tpcc) $(VERSUS) $(if $(WAREHOUSES),--warehouses $(WAREHOUSES))
+
+versus-sysbench: build ## Prony called as sysbench beside sysbench, on a MariaDB (about 30 minutes)
+	@scripts/setup versus-sysbench
+	scripts/versus --cases $(or $(CASES),sysbench) $(VERSUS)
 
 versus-load: build ## The same for loading alone
 	@scripts/setup versus

@@ -55,6 +55,32 @@ class Load:
     most_cpu: Optional[float]
 
 
+@dataclasses.dataclass(frozen=True)
+class SysbenchRun:
+    """One comparison of identical sysbench command lines under load; `tps` are queries here."""
+
+    id: str
+    title: str
+    test: str
+    threads: int
+    network: str
+    most_cpu: Optional[float]
+    least_tps: Optional[float]
+    options: tuple = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class SysbenchLoad:
+    """One comparison of sysbench's prepare."""
+
+    id: str
+    title: str
+    tables: int
+    rows: int
+    least_speed: Optional[float]
+    most_cpu: Optional[float] = None
+
+
 # Any one will do; the first that this process may use.
 ONE_CPU = frozenset({min(os.sched_getaffinity(0))})
 
@@ -118,6 +144,32 @@ SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
 DIALECT = list(dialect_cases())
 FILES = list(file_cases())
 
+# Tables of the sysbench cases, and the rows of each.
+TABLES, ROWS = 10, 25_000
+# A script; each tool has it in a folder of its own.
+LUA = "point.lua"
+SYSBENCH_RUNS = [
+    SysbenchRun("sb-point16", "oltp_point_select, prepared, unix socket, 16 threads", "oltp_point_select", 16, "unix", 0.45, 1.15),
+    SysbenchRun("sb-point64", "oltp_point_select, prepared, unix socket, 64 threads", "oltp_point_select", 64, "unix", 0.35, 1.10),
+    SysbenchRun("sb-point-tcp16", "oltp_point_select, prepared, TCP, 16 threads", "oltp_point_select", 16, "tcp", 0.65, None),
+    SysbenchRun("sb-point-text16", "oltp_point_select, text protocol, unix socket, 16 threads", "oltp_point_select", 16, "unix", 0.45, None, ("--db-ps-mode=disable",)),
+    SysbenchRun("sb-ro16", "oltp_read_only, unix socket, 16 threads", "oltp_read_only", 16, "unix", 0.50, 1.05),
+    SysbenchRun("sb-ro64", "oltp_read_only, unix socket, 64 threads", "oltp_read_only", 64, "unix", 0.50, 1.05),
+    SysbenchRun("sb-rw16", "oltp_read_write, unix socket, 16 threads", "oltp_read_write", 16, "unix", 0.50, 1.05),
+    SysbenchRun("sb-rw64", "oltp_read_write, unix socket, 64 threads", "oltp_read_write", 64, "unix", 0.50, 1.05),
+    SysbenchRun("sb-lua16", "point selects by a Lua script, unix socket, 16 threads", LUA, 16, "unix", 1.0, None),
+]
+# One large table as well: sysbench loads each by one thread.
+SYSBENCH_LOADS = [
+    SysbenchLoad("sb-prepare", f"prepare, {TABLES} tables of {ROWS:,} rows, --threads=2", TABLES, ROWS, 1.5),
+    SysbenchLoad("sb-prepare-one", "prepare, one table of 250,000 rows, --threads=2", 1, 250_000, 1.5),
+]
+# Whether so many connections run at all.
+CONNECTED, CONNECTIONS = "sb-connections", 4_000
+
+# See sysbench.py.
+SYSBENCH = [*(case.id for case in SYSBENCH_LOADS), *(case.id for case in SYSBENCH_RUNS), CONNECTED]
+
 # See orders.py.
 ORDERS = ["tpcc-load", "tpcc-run", "tpcc-memory"]
 
@@ -131,6 +183,7 @@ GROUPS = {
     "pgbench-select": [case.id for case in DIALECT if case.id.startswith("pgbench-select")],
     "pgbench-tpcb": [case.id for case in DIALECT if case.id.startswith("pgbench-tpcb")],
     "tpcc": ORDERS,
+    "sysbench": SYSBENCH,
     "pgbench-file": [case.id for case in FILES],
 }
 
@@ -140,15 +193,15 @@ ALL = [*GROUPS["loads"], *GROUPS["runs"], MEMORY]
 def choose(text):
     """The identifiers that a comma-separated list names; `all` and the groups' names stand for many.
 
-    `all` is what native plans are measured by; the pgbench dialect and tpcc are groups of their own.
+    `all` is what native plans are measured by; the dialects and tpcc are groups of their own.
     """
     chosen = []
-    known = {*ALL, *GROUPS["pgbench"], *GROUPS["tpcc"]}
+    known = {*ALL, *GROUPS["pgbench"], *GROUPS["tpcc"], *GROUPS["sysbench"]}
     for word in filter(None, (word.strip() for word in text.split(","))):
         names = ALL if word == "all" else GROUPS.get(word, [word])
         for name in names:
             if name not in known:
-                raise ValueError(f"no case {name!r}; there are: all, {', '.join([*GROUPS, *ALL, *GROUPS['pgbench'], *GROUPS['tpcc']])}")
+                raise ValueError(f"no case {name!r}; there are: all, {', '.join([*GROUPS, *ALL, *GROUPS['pgbench'], *GROUPS['tpcc'], *GROUPS['sysbench']])}")
             if name not in chosen:
                 chosen.append(name)
     return chosen

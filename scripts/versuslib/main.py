@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-from . import cases, figures, orders, selftest
+from . import cases, figures, orders, selftest, sysbench
 from .server import Server, Trouble, find_bin_dir
 from .tools import Pgbench, Prony
 
@@ -187,18 +187,23 @@ def first_line(command):
     return subprocess.check_output([str(part) for part in command], text=True).splitlines()[0]
 
 
-def environment(server, asked):
-    """The machine and the programs, as lines of a Markdown list."""
+def machine():
+    """The machine, as a line of a Markdown list."""
     model = platform.processor() or platform.machine()
     with contextlib.suppress(OSError):
         found = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
         model = found.group(1) if found else model
+    return f"- kernel {platform.release()}, {len(os.sched_getaffinity(0))} CPUs ({model}), load average before: {os.getloadavg()[0]:.1f}"
+
+
+def environment(server, asked):
+    """The machine and the programs, as lines of a Markdown list."""
     settings = (
         "fsync synchronous_commit full_page_writes shared_buffers max_connections max_wal_size autovacuum"
     ).split()
     shown = ", ".join(f"{name} {server.sql('show ' + name)}" for name in settings)
     return [
-        f"- kernel {platform.release()}, {len(os.sched_getaffinity(0))} CPUs ({model}), load average before: {os.getloadavg()[0]:.1f}",
+        machine(),
         f"- {first_line([server.bin_dir / 'postgres', '--version'])}; {first_line([server.bin_dir / 'pgbench', '--version'])}; {first_line([asked.prony, '--version'])}",
         f"- {shown}",
         f"- scale {asked.scale}; {asked.pairs} interleaved pairs a case, the order changing from pair to pair; runs of {asked.seconds} s; one client thread; prepared statements unless the case says otherwise",
@@ -249,6 +254,27 @@ def measure_orders(asked, bin_dir):
     return directory
 
 
+def measure_sysbench(asked):
+    """Measures the sysbench dialect, on a server of its own; prints. Returns the server's directory, which is gone then."""
+    def intro():
+        return [machine(), f"- {first_line([sysbench.find_sysbench(), '--version'])}; {first_line([asked.prony, '--version'])}"]
+
+    with tempfile.TemporaryDirectory(prefix="prony-versus-home-", dir="/var/tmp") as home:
+        text, raw, directory = sysbench.measure(asked, home, say, in_turn, intro)
+    print(text)
+    if asked.raw:
+        pathlib.Path(asked.raw).write_text(json.dumps(raw, default=vars, indent=1))
+    told_failures(raw)
+    return directory
+
+
+def told_failures(raw):
+    """Fails where a case could not be measured."""
+    failed = [name for name, found in raw.items() if isinstance(found, dict) and "failed" in found]
+    if failed:
+        raise Trouble(f"could not be measured, see above: {', '.join(failed)}")
+
+
 def measure_all(asked, bin_dir):
     """Starts the server, measures, prints; all that could be. Returns the server's directory, which is gone then."""
     raw = {}
@@ -282,9 +308,7 @@ def measure_all(asked, bin_dir):
     print(text)
     if asked.raw:
         pathlib.Path(asked.raw).write_text(json.dumps(raw, default=vars, indent=1))
-    failed = [name for name, found in raw.items() if isinstance(found, dict) and "failed" in found]
-    if failed:
-        raise Trouble(f"could not be measured, see above: {', '.join(failed)}")
+    told_failures(raw)
     return server.directory
 
 
@@ -296,13 +320,15 @@ def main(argv):
     try:
         bin_dir = find_bin_dir()
         if asked.self_test:
-            return selftest.run(bin_dir, measure_all, measure_orders, arguments)
+            return selftest.run(bin_dir, measure_all, measure_orders, measure_sysbench, arguments)
         if not os.access(asked.prony, os.X_OK):
             raise Trouble(f"there is no {asked.prony}: build it by `make build`, or name one by --prony")
         asked.prony = str(pathlib.Path(asked.prony).resolve())
         if set(asked.cases) & set(cases.ORDERS):
             measure_orders(asked, bin_dir)
-        asked.cases = [case for case in asked.cases if case not in cases.ORDERS]
+        if set(asked.cases) & set(cases.SYSBENCH):
+            measure_sysbench(asked)
+        asked.cases = [case for case in asked.cases if case not in {*cases.ORDERS, *cases.SYSBENCH}]
         if asked.cases:
             measure_all(asked, bin_dir)
     except Trouble as problem:

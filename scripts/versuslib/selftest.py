@@ -1,6 +1,6 @@
 """Tests of this script: its arithmetic, and a whole pass with a made-up prony.
 
-In: PostgreSQL's programs. Out: an exit status. Must never: assert how fast anything is.
+In: PostgreSQL's and MariaDB's programs. Out: an exit status. Must never: assert how fast anything is.
 """
 import contextlib
 import dataclasses
@@ -12,7 +12,7 @@ import sys
 import tempfile
 import textwrap
 
-from . import cases, figures, orders, tools
+from . import cases, figures, orders, sysbench, tools
 from .server import Trouble
 
 # A made-up prony: pgbench in disguise, so that a whole pass runs before prony is built.
@@ -77,6 +77,34 @@ SQL script 1: /tmp/home/new-order.sql
  - 1000 transactions (43.5% of total, tps = 100.200000)
 SQL script 2: /tmp/home/payment-name.sql
  - 600 transactions (26.1% of total, tps = 60.000000)
+"""
+
+SYSBENCH_REPORT = """\
+SQL statistics:
+    queries performed:
+        read:                            7000
+        total:                           10000
+    transactions:                        500    (2076.58 per sec.)
+    queries:                             10000  (41531.54 per sec.)
+    ignored errors:                      0      (0.00 per sec.)
+"""
+
+# A made-up sysbench, for both sides; it wants what it was told to be given.
+FAKE_SYSBENCH = """\
+#!{python}
+import os, sys
+words = sys.argv[1:]
+if words == ["--version"]:
+    print("sysbench 0.0.0 (made up)"); sys.exit()
+config = open(words[0].split("=", 1)[1]).read()
+assert "mysql-password=" in config and not any("password" in word for word in words), words
+assert any(word.startswith(("--mysql-socket=/", "--mysql-port=")) for word in words), words
+if words[-2].endswith(".lua"):
+    assert "function event" in open(words[-2]).read()
+if "--threads=4000" in words:
+    print("FATAL: made-up | reason", file=sys.stderr); sys.exit(1)
+if words[-1] == "run":
+    print({report!r})
 """
 
 PGBENCH_15 = """\
@@ -164,6 +192,13 @@ def order_entry():
     assert rows[1][:4] == ["5", "1.10", "10.0 times", "10.0"], rows[1]
     assert rows[-1][3:] == ["209", "≤ 300", "met"], rows[-1]
     assert orders.memory_rows(loads((5, 10e6), (20, 20e6)))[-1][5] == "missed"
+
+
+def sysbench_report():
+    """What is read of a report of sysbench."""
+    assert sysbench.read_report(SYSBENCH_REPORT) == (10000, 41531.54, 500)
+    assert raises(Trouble, lambda: sysbench.read_report("FATAL: broken"))
+    assert len(cases.choose("sysbench")) == 12 and not set(cases.choose("all")) & set(cases.SYSBENCH)
 
 
 def accounting():
@@ -259,6 +294,28 @@ def order_entry_pass(bin_dir, measure_orders, arguments):
     assert not directory.exists(), directory
 
 
+def sysbench_pass(measure_sysbench, arguments):
+    """All cases of the sysbench dialect once, on a real MariaDB, with a made-up sysbench on both sides."""
+    with tempfile.TemporaryDirectory() as folder:
+        fake = pathlib.Path(folder) / "prony"
+        fake.write_text(FAKE_SYSBENCH.format(python=sys.executable, report=SYSBENCH_REPORT))
+        fake.chmod(0o755)
+        raw = pathlib.Path(folder) / "raw.json"
+        small = ["--pairs", "2", "--seconds", "1", "--shared-buffers", "32MB"]
+        asked = arguments([*small, "--cases", "sysbench", "--raw", str(raw), "--prony", str(fake)])
+        out = io.StringIO()
+        os.environ["SYSBENCH"] = str(fake)
+        with contextlib.redirect_stdout(out):
+            directory = measure_sysbench(asked)
+        del os.environ["SYSBENCH"]
+        text, found = out.getvalue(), json.loads(raw.read_text())
+    for case in [*cases.SYSBENCH_RUNS, *cases.SYSBENCH_LOADS]:
+        assert f"| {case.title} |" in text, text
+        assert [len(found[case.id][tool]) for tool in ("prony", "sysbench")] == [2, 2], found
+    assert "MariaDB" in text and "fails: FATAL: made-up / reason" in text, text
+    assert not directory.exists(), directory
+
+
 def a_failure_is_told(bin_dir, measure_all, arguments):
     """A prony that fails costs its row, not the report, and the status says so."""
     with tempfile.TemporaryDirectory() as folder:
@@ -279,13 +336,15 @@ def a_failure_is_told(bin_dir, measure_all, arguments):
     assert "| prony | could not be measured |" in out.getvalue(), out.getvalue()
 
 
-def run(bin_dir, measure_all, measure_orders, arguments):
+def run(bin_dir, measure_all, measure_orders, measure_sysbench, arguments):
     """Returns the exit status."""
-    for test in (arithmetic, reading, order_entry, accounting, order):
+    for test in (arithmetic, reading, order_entry, sysbench_report, accounting, order):
         test()
         print(f"versus self-test: {test.__name__} ok")
     order_entry_pass(bin_dir, measure_orders, arguments)
     print("versus self-test: order_entry_pass ok")
+    sysbench_pass(measure_sysbench, arguments)
+    print("versus self-test: sysbench_pass ok")
     for test in (whole_pass, a_failure_is_told):
         test(bin_dir, measure_all, arguments)
         print(f"versus self-test: {test.__name__} ok")

@@ -7,6 +7,7 @@ pub mod affinity;
 pub mod clock;
 pub mod connections;
 mod coordinate;
+mod courtesy;
 mod ending;
 pub mod happening;
 pub mod io;

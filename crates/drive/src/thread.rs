@@ -4,6 +4,7 @@
 
 use crate::affinity;
 use crate::coordinate::Message;
+use crate::courtesy::Courtesy;
 use crate::happening::{Happening, Reports};
 use crate::io::Io;
 use crate::link::Routes;
@@ -41,10 +42,12 @@ pub(crate) struct Share {
 struct Told<'a> {
     worker: usize,
     tell: &'a Sender<Message>,
+    courtesy: Courtesy,
 }
 
 impl Reports for Told<'_> {
     fn interval(&mut self, interval: Box<Interval>) {
+        self.courtesy.review(&interval.health);
         let _ = self.tell.send(Message::Interval(self.worker, interval));
     }
 
@@ -117,6 +120,7 @@ pub(crate) fn work<I: Io>(
     let mut told = Told {
         worker: share.worker,
         tell,
+        courtesy: Courtesy::new(job, share.clients.len()),
     };
     let ended = worker.drive(timing(&go, &share, job), &mut told);
     worker.close();

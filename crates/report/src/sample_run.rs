@@ -40,12 +40,12 @@ fn kind(name: &str, committed: u64, seconds: f64) -> KindFigures {
 /// A complete closed-loop run of one kind, with a split.
 pub fn closed() -> Run {
     let seconds = 4.0;
-    let series = (0..5)
+    let series = (0..5_u32)
         .map(|i| Second {
             at_s: f64::from(i),
             seconds: 1.0,
             part: if i == 0 { "warmup" } else { "measured" }.into(),
-            committed: 27_000 + 200 * i as u64,
+            committed: 27_000 + 200 * u64::from(i),
             mean_ns: 2_310_000.0,
             p50_ns: Some(2_100_000),
             p95_ns: Some(4_000_000),
@@ -135,6 +135,7 @@ pub fn closed() -> Run {
             }],
             unfinished: 7,
             never_started: 0,
+            queries: None,
         },
         series,
         events: vec![Event {
@@ -144,6 +145,7 @@ pub fn closed() -> Run {
             detail: "connections lost until restored".into(),
             count: 64,
         }],
+        observed: None,
         client: Client {
             cpu_user_s: Some(3.2),
             cpu_system_s: Some(2.1),

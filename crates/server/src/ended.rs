@@ -8,14 +8,17 @@
 //! at once. One reading is therefore up to a second of transactions behind, by chance. A series of
 //! readings spread evenly over one second is behind by the same amount on average whenever it is
 //! taken under the same load, so that the lag cancels out of the difference of two series. It does
-//! not where the load has ended before the second one: both belong inside the load.
+//! not where the load has ended before the second one: both belong inside the load. The counters of
+//! MySQL and MariaDB do not lag: a reading adds up what each session has counted so far.
 
-use crate::control::{Control, Error};
+use crate::control::{Control, Error, Product, Row};
 
 /// One reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ended {
-    /// Commits and rollbacks of all databases since the server's statistics were reset.
+    /// Commits and rollbacks of all databases since the server's statistics were reset. On MySQL and
+    /// MariaDB the statements `COMMIT` and `ROLLBACK`, which is what HammerDB counts there: a
+    /// statement that commits by itself is in neither.
     pub transactions: u64,
     /// When, on the server's clock, seconds.
     pub at_s: f64,
@@ -25,6 +28,10 @@ pub struct Ended {
 const READ: &str = "select pg_stat_clear_snapshot(); \
      select sum(xact_commit + xact_rollback)::bigint, extract(epoch from clock_timestamp()) \
      from pg_stat_database";
+
+/// The one form that all versions have, each of which keeps the numbers in a table of another name.
+const READ_MYSQL: &str = "show global status where variable_name in ('Com_commit', 'Com_rollback')";
+const CLOCK_MYSQL: &str = "select unix_timestamp(now(6))";
 
 /// Reads the counters so many times, in one transaction: the reader's own then count as one. It
 /// calls `pause` before each; where that gives `false` the series is given up.
@@ -36,24 +43,50 @@ pub fn ended(
     times: u32,
     mut pause: impl FnMut(u32) -> bool,
 ) -> Result<Option<Vec<Ended>>, Error> {
-    // Neither holds back the horizon of VACUUM between two readings.
-    control.execute("begin transaction isolation level read committed read only")?;
+    let is_postgres = control.product() == Product::Postgres;
+    if is_postgres {
+        // Neither holds back the horizon of VACUUM between two readings.
+        control.execute("begin transaction isolation level read committed read only")?;
+    }
     let mut series = Vec::new();
     for time in 0..times {
         if !pause(time) {
             return Ok(None);
         }
-        let rows = control.query(READ)?;
-        let cell = |column: usize| rows.first()?.get(column)?.as_deref();
-        let transactions = cell(0).and_then(|text| text.parse().ok());
-        let at_s = cell(1).and_then(|text| text.parse().ok());
-        let (Some(transactions), Some(at_s)) = (transactions, at_s) else {
+        let read = match is_postgres {
+            true => read(&control.query(READ)?),
+            false => read_mysql(&control.query(READ_MYSQL)?, &control.query(CLOCK_MYSQL)?),
+        };
+        let Some(one) = read else {
             return Ok(None);
         };
-        series.push(Ended { transactions, at_s });
+        series.push(one);
     }
-    control.execute("commit")?;
+    if is_postgres {
+        control.execute("commit")?;
+    }
     Ok(Some(series))
+}
+
+fn read(rows: &[Row]) -> Option<Ended> {
+    let cell = |column: usize| rows.first()?.get(column)?.as_deref();
+    Some(Ended {
+        transactions: cell(0)?.parse().ok()?,
+        at_s: cell(1)?.parse().ok()?,
+    })
+}
+
+/// Both counters have to be there.
+fn read_mysql(counters: &[Row], clock: &[Row]) -> Option<Ended> {
+    let value = |row: &Row| row.get(1)?.as_deref()?.parse::<u64>().ok();
+    let [one, other] = counters else {
+        return None;
+    };
+    let now = clock.first()?.first()?.as_deref()?;
+    Some(Ended {
+        transactions: value(one)?.checked_add(value(other)?)?,
+        at_s: now.parse().ok()?,
+    })
 }
 
 /// Transactions a minute between two series of readings; none where that cannot be said: one is
@@ -102,6 +135,18 @@ mod tests {
                 assert!((rate - 42_000.0).abs() <= most + 1.0, "{phase_s}: {rate}");
             }
         }
+    }
+
+    #[test]
+    fn both_statements_are_counted() {
+        let row =
+            |cells: &[&str]| -> Row { cells.iter().map(|cell| Some((*cell).to_owned())).collect() };
+        let counters = [row(&["Com_commit", "712"]), row(&["Com_rollback", "3"])];
+        let clock = [row(&["1795213070.250000"])];
+        let read = read_mysql(&counters, &clock).expect("both are there");
+        assert_eq!((read.transactions, read.at_s), (715, 1_795_213_070.25));
+        assert_eq!(read_mysql(&counters[..1], &clock), None);
+        assert_eq!(read_mysql(&counters, &[]), None);
     }
 
     #[test]

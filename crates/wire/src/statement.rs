@@ -51,6 +51,7 @@ pub struct Statement {
     parameters: u16,
     effect: Effect,
     columns: bool,
+    joined: bool,
 }
 
 impl Statement {
@@ -85,6 +86,20 @@ impl Statement {
             self.effect = Effect::Writes;
         }
         self
+    }
+
+    /// The same statement, which goes to MySQL and MariaDB as text in every mode, and shares the text,
+    /// so the round trip, with others like it that stand next to it in a request: all that those
+    /// protocols allow. Nothing changes on PostgreSQL, where a request is a round trip anyway.
+    #[must_use]
+    pub fn joined(mut self) -> Statement {
+        self.joined = true;
+        self
+    }
+
+    /// Whether it shares a text with its neighbours.
+    pub fn is_joined(&self) -> bool {
+        self.joined
     }
 
     /// Whether the names of its columns are wanted.
@@ -144,6 +159,7 @@ impl Statements {
             slots,
             effect: effect(sql),
             columns: false,
+            joined: false,
         }
     }
 
@@ -171,6 +187,7 @@ impl Statements {
             parameters,
             effect: effect(sql),
             columns: false,
+            joined: false,
         }
     }
 

@@ -3,6 +3,7 @@
 //! In: what the tables should be, a control connection. Out: facts of the catalog; tables dropped.
 //! Must never: touch a table that merely has one of the names.
 
+use crate::oltp::engine::Engine;
 use crate::sql::{self, Row};
 use crate::{Error, TableFacts};
 use prony_server::Control;
@@ -16,10 +17,10 @@ pub trait Tables: Copy + PartialEq + 'static {
     fn name(self) -> &'static str;
 
     /// The names of its columns, in order.
-    fn columns(self) -> Vec<&'static str>;
+    fn columns(self, engine: Engine) -> Vec<&'static str>;
 
     /// The columns of its primary key, in order; none where it has no key.
-    fn key(self) -> &'static [&'static str];
+    fn key(self, engine: Engine) -> &'static [&'static str];
 }
 
 /// A table that exists under one of the names, first in the search path.
@@ -34,6 +35,10 @@ pub struct Found<T> {
     pub rewritten: bool,
     /// Names of its columns, comma-separated.
     pub columns: String,
+    /// Those that it should have.
+    pub wanted: String,
+    /// The columns of the key that it should have; none where it should have none.
+    pub key: &'static [&'static str],
     /// Sizes and statistics.
     pub facts: TableFacts,
 }
@@ -66,6 +71,9 @@ order by t.place";
 
 /// The tables that exist, in the order of [`Tables::ALL`].
 pub fn find<T: Tables>(control: &mut Control) -> Result<Vec<Found<T>>, Error> {
+    if Engine::of(control) == Engine::MySql {
+        return crate::catalog_mysql::find(control);
+    }
     let names: Vec<String> = T::ALL
         .iter()
         .enumerate()
@@ -87,12 +95,16 @@ fn read<T: Tables>(row: &Row) -> Option<Found<T>> {
             .unwrap_or(0)
     };
     let pages = count(11);
+    let wanted = table.columns(Engine::Postgres).join(",");
+    let key = table.key(Engine::Postgres);
     Some(Found {
         table,
-        ours: row.is_true(1) && columns == table.columns().join(","),
-        keyed: row.text(3).unwrap_or_default() == table.key().join(","),
+        ours: row.is_true(1) && columns == wanted,
+        keyed: row.text(3).unwrap_or_default() == key.join(","),
         rewritten: row.is_true(4),
         columns,
+        wanted,
+        key,
         facts: TableFacts {
             name: table.name().to_owned(),
             rows: count(5),
@@ -113,13 +125,12 @@ pub fn refuse_foreign<T: Tables>(found: &[Found<T>]) -> Result<(), Error> {
     let Some(foreign) = found.iter().find(|found| !found.ours) else {
         return Ok(());
     };
-    let table = foreign.table;
     Err(Error::Data {
         problem: format!(
             "{} exists and is not a table of this workload: it has the columns ({}) instead of ({})",
-            table.name(),
+            foreign.table.name(),
             foreign.columns,
-            table.columns().join(",")
+            foreign.wanted
         ),
         hint: "rename it, or use another database or search_path: Prony drops only its own tables"
             .to_owned(),

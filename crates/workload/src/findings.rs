@@ -41,7 +41,7 @@ pub fn tables<T: Tables>(found: &[Found<T>], workload: &str) -> Vec<Finding> {
 /// Whether a table has its primary key; none for a table without one.
 pub fn key<T: Tables>(found: &Found<T>) -> Option<Finding> {
     let name = found.table.name();
-    let columns = found.table.key().join(", ");
+    let columns = found.key.join(", ");
     if columns.is_empty() {
         return None;
     }
@@ -58,7 +58,7 @@ pub fn key<T: Tables>(found: &Found<T>) -> Option<Finding> {
 
 /// What a planner does not know of a table is worth a word, what it knows is in the sizes.
 pub fn statistics<T: Tables>(found: &Found<T>) -> Option<Finding> {
-    if found.table.key().is_empty() || found.facts.statistics_age_s.is_some() {
+    if found.key.is_empty() || found.facts.statistics_age_s.is_some() {
         return None;
     }
     let name = found.table.name();

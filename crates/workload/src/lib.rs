@@ -5,6 +5,7 @@
 
 pub mod copy;
 pub mod error;
+pub mod lua;
 pub mod oltp;
 pub mod parts;
 pub mod progress;
@@ -17,10 +18,14 @@ pub mod tpcc;
 pub mod workload;
 
 mod catalog;
+mod catalog_mysql;
 mod copy_binary;
 #[cfg(test)]
 mod counting;
+mod distinct;
+mod fields;
 mod findings;
+mod load_mysql;
 mod loader;
 #[cfg(test)]
 mod played;

@@ -20,3 +20,4 @@ mod secrecy;
 mod split;
 mod sysbench;
 mod trouble;
+mod watched;

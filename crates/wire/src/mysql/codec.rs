@@ -7,7 +7,7 @@
 
 use super::bind::{self, may_open, put_values, renew_types, trim_end};
 use super::error::{UNKNOWN_STATEMENT, UNSUPPORTED_PS};
-use super::packet::{HEADER, MAX_PAYLOAD, frame};
+use super::packet::{HEADER, MAX_PAYLOAD, frame, lengthen};
 use super::reply::{Reply, Shape};
 use crate::statement::{QueryMode, Statement, Value};
 use crate::violation::Violation;
@@ -66,6 +66,8 @@ struct Command {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     Query,
+    /// Text that more statements can be added to.
+    Joined,
     Prepare,
     /// True: its number is not known yet.
     Execute(bool),
@@ -147,6 +149,9 @@ impl Codec {
     /// Queues one execution.
     pub(crate) fn execute(&mut self, statement: &Statement, values: &[Value<'_>]) {
         debug_assert_eq!(values.len(), statement.parameters(), "{}", statement.sql());
+        if statement.is_joined() {
+            return self.join(statement, values);
+        }
         let state = self.slot(statement).state;
         match (self.mode, state) {
             (QueryMode::Simple, _) | (_, State::Text) => {
@@ -165,6 +170,31 @@ impl Codec {
                 command.text = Some(text);
             }
         }
+    }
+
+    /// Adds an execution to the text that is the request's last command, or begins one.
+    fn join(&mut self, statement: &Statement, values: &[Value<'_>]) {
+        let last = self.commands.last();
+        let begun = last.filter(|last| last.what == What::Joined);
+        if let Some(range) = begun.map(|last| last.bytes.clone()) {
+            self.bytes.extend_from_slice(b"\n;");
+            bind::filled(
+                statement,
+                values,
+                self.no_backslash_escapes,
+                &mut self.bytes,
+            );
+            if lengthen(&mut self.bytes, range.start) {
+                let end = self.bytes.len();
+                if let Some(last) = self.commands.last_mut() {
+                    last.bytes.end = end;
+                }
+                return;
+            }
+            self.bytes.truncate(range.end);
+        }
+        let (bytes, sequence) = self.frame_text(std::iter::once((statement, values)));
+        self.queue(What::Joined, bytes, sequence, true);
     }
 
     /// Queues several executions as one text; the server does not go on after an error.
@@ -234,7 +264,7 @@ impl Codec {
         let shape = match command.what {
             What::Prepare => Shape::Prepared,
             What::Execute(_) => Shape::Binary,
-            What::Query | What::Data => Shape::Text,
+            What::Query | What::Joined | What::Data => Shape::Text,
         };
         reply.expect(shape, command.sequence, command.risky)
     }

@@ -43,6 +43,18 @@ pub(crate) fn frame(out: &mut Vec<u8>, sequence: u8, body: impl FnOnce(&mut Vec<
     sequence
 }
 
+/// Takes what was appended behind the single packet at `at`, the last one, into it; false where it
+/// would no longer be one packet.
+pub(crate) fn lengthen(out: &mut [u8], at: usize) -> bool {
+    let length = out.len() - at - HEADER;
+    let fits = length < MAX_PAYLOAD && header(out, at).is_some_and(|(old, _)| old <= length);
+    if fits {
+        let sequence = out[at + 3];
+        put_header(&mut out[at..], length, sequence);
+    }
+    fits
+}
+
 fn put_header(at: &mut [u8], length: usize, sequence: u8) {
     at[..3].copy_from_slice(&(length as u32).to_le_bytes()[..3]);
     at[3] = sequence;

@@ -4,6 +4,7 @@
 //! (PostgreSQL 13 to 18), because pgbench is to run on these tables unchanged.
 
 use crate::catalog::Tables;
+use crate::oltp::engine::Engine;
 
 /// Accounts of one branch.
 pub const ACCOUNTS_PER_BRANCH: u64 = 100_000;
@@ -116,11 +117,11 @@ impl Tables for Table {
         Table::name(self)
     }
 
-    fn columns(self) -> Vec<&'static str> {
+    fn columns(self, _: Engine) -> Vec<&'static str> {
         Table::columns(self).to_vec()
     }
 
-    fn key(self) -> &'static [&'static str] {
+    fn key(self, _: Engine) -> &'static [&'static str] {
         match self {
             Table::History => &[],
             _ => &Table::columns(self)[..1],

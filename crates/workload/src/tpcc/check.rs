@@ -4,11 +4,13 @@
 //! cannot be decided, or right what was not looked at; hold off a load that goes on meanwhile.
 
 use super::conditions::{self, Outcome, UNCOUNTED};
+use super::indexes::{self, Second};
 use super::layout::{self, Population};
 use super::record::{self, Record};
-use super::schema::{Index, Table, indexes};
+use super::schema::Table;
 use crate::catalog::{self, Found};
 use crate::findings::{self, finding};
+use crate::oltp::engine::Engine;
 use crate::words::grouped;
 use crate::{CheckReport, Error, Finding, State, sql};
 use prony_server::Control;
@@ -25,20 +27,26 @@ pub fn check(control: &mut Control) -> Result<CheckReport, Error> {
 struct Seen {
     found: Vec<Found<Table>>,
     record: Option<Record>,
-    indexes: Vec<String>,
+    second: Vec<Second>,
 }
 
 /// Takes a snapshot, in which the sums are exact even while a load or a run goes on; and holds the
 /// tables, so that no load replaces them meanwhile.
 fn snapshot(control: &mut Control) -> Result<Seen, Error> {
-    let begin = "begin transaction isolation level repeatable read read only";
+    let begin = match Engine::of(control) {
+        Engine::Postgres => "begin transaction isolation level repeatable read read only",
+        Engine::MySql => {
+            "set transaction isolation level repeatable read; \
+             start transaction with consistent snapshot, read only"
+        }
+    };
     let mut tries = 0;
     loop {
         let before = record::exists(control)?;
         sql::run(control, "beginning the check", begin)?;
         let found = catalog::find::<Table>(control)?;
         let record = record::find(control)?;
-        let indexes = indexes(control, "true")?;
+        let second = indexes::second(control)?;
         let held = hold(control, &found);
         // The server looks names up as of now, not as of the snapshot: where a load began or ended
         // between the two, what was read does not fit together.
@@ -49,7 +57,7 @@ fn snapshot(control: &mut Control) -> Result<Seen, Error> {
             return Ok(Seen {
                 found,
                 record,
-                indexes,
+                second,
             });
         }
         sql::run(control, "beginning the check again", "rollback")?;
@@ -61,23 +69,30 @@ const TRIES_MAX: u32 = 10;
 
 /// Keeps tables from being dropped until the transaction ends.
 fn hold(control: &mut Control, found: &[Found<Table>]) -> Result<(), Error> {
-    let names: Vec<&str> = found
-        .iter()
-        .filter(|found| found.ours)
-        .map(|found| found.table.name())
-        .collect();
+    let doing = "holding the tables";
+    let ours = found.iter().filter(|found| found.ours);
+    let names: Vec<&str> = ours.map(|found| found.table.name()).collect();
     if names.is_empty() {
         return Ok(());
     }
-    let sql = format!("lock table {} in access share mode", names.join(", "));
-    sql::run(control, "holding the tables", &sql)
+    match Engine::of(control) {
+        Engine::Postgres => {
+            let sql = format!("lock table {} in access share mode", names.join(", "));
+            sql::run(control, doing, &sql)
+        }
+        // Whoever has read of a table holds it; and a table that is younger than the snapshot is
+        // refused here.
+        Engine::MySql => names.iter().try_for_each(|name| {
+            sql::run(control, doing, &format!("select 1 from {name} limit 1"))
+        }),
+    }
 }
 
 fn look(control: &mut Control, seen: Seen) -> Result<CheckReport, Error> {
     let Seen {
         mut found,
         record,
-        indexes,
+        second,
     } = seen;
     let mut report = CheckReport {
         findings: record.iter().map(unfinished).collect(),
@@ -100,12 +115,15 @@ fn look(control: &mut Control, seen: Seen) -> Result<CheckReport, Error> {
             report.scale = warehouses;
             let keys = found.iter().filter_map(findings::key);
             report.findings.extend(keys);
-            report.findings.extend(second_indexes(&indexes));
+            report.findings.extend(second.iter().map(second_index));
             report.findings.push(made(control)?);
         }
         report.findings.extend(consistency(control)?);
-        let statistics = found.iter().filter_map(findings::statistics);
-        report.findings.extend(statistics);
+        // The others do not tell when they last looked.
+        if Engine::of(control) == Engine::Postgres {
+            let statistics = found.iter().filter_map(findings::statistics);
+            report.findings.extend(statistics);
+        }
     }
     report.tables = found.into_iter().map(|found| found.facts).collect();
     Ok(report)
@@ -155,7 +173,8 @@ fn counts(control: &mut Control, record: Option<&Record>) -> Result<Vec<Count>, 
             }
         };
         let name = table.name();
-        let sql = format!("select count(*), count(*) filter (where not ({within})) from {name}");
+        let outside = format!("coalesce(sum(case when {within} then 0 else 1 end), 0)");
+        let sql = format!("select count(*), {outside} from {name}");
         let row = sql::row(control, &format!("counting {name}"), &sql)?;
         let count = |column| row.int(column).and_then(|count| u64::try_from(count).ok());
         counts.push(Count {
@@ -238,19 +257,19 @@ fn rows_of(count: &Count, scale: u32) -> Finding {
 }
 
 /// Without the second indexes, look-ups by name read whole tables.
-fn second_indexes(there: &[String]) -> Vec<Finding> {
-    let second = Index::all().into_iter().filter(|index| !index.primary);
-    second
-        .map(|index| {
-            let name = index.name;
-            if there.iter().any(|there| there == name) {
-                let text = format!("{name} ({}) is there", index.columns.join(", "));
-                return finding(State::Ok, "index", text);
-            }
-            let text = format!("index {name} is missing; this makes it: {}", index.build());
-            finding(State::Wrong, "index", text)
-        })
-        .collect()
+fn second_index(index: &Second) -> Finding {
+    let Second {
+        name,
+        columns,
+        build,
+        is_there,
+    } = index;
+    if *is_there {
+        let text = format!("{name} ({columns}) is there");
+        return finding(State::Ok, "index", text);
+    }
+    let text = format!("index {name} is missing; this makes it: {build}");
+    finding(State::Wrong, "index", text)
 }
 
 /// By whose rules the tables were made.

@@ -10,7 +10,7 @@ use super::procedures::Function;
 use super::profile::Profile;
 use super::schema::DISTRICTS;
 use super::texts::{Texts, decimal, money};
-use super::way::{BEGIN, COMMIT, Mode, Set, Way, int, int_of, missing};
+use super::way::{BEGIN, COMMIT, Change, Mode, Set, Way, call, int, int_of, missing};
 use prony_session::{Db, DbError};
 use prony_wire::{Row, Statement, Value};
 
@@ -25,7 +25,7 @@ struct Sql {
     begin: Statement,
     oldest: Statement,
     unqueue: Statement,
-    order: Statement,
+    order: Change,
     lines: Statement,
     sum: Statement,
     customer: Statement,
@@ -36,8 +36,7 @@ struct Sql {
 const OLDEST: &str = "SELECT no_o_id FROM new_order WHERE no_w_id = $1 AND no_d_id = $2 \
      ORDER BY no_o_id LIMIT 1 FOR UPDATE";
 const UNQUEUE: &str = "DELETE FROM new_order WHERE no_w_id = $1 AND no_d_id = $2 AND no_o_id = $3";
-const ORDER: &str = "UPDATE orders SET o_carrier_id = $4 \
-     WHERE o_w_id = $1 AND o_d_id = $2 AND o_id = $3 RETURNING o_c_id";
+const ORDER: &str = "o_w_id = $1 AND o_d_id = $2 AND o_id = $3";
 const LINES: &str = "UPDATE order_line SET ol_delivery_d = now() \
      WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = $3";
 const SUM: &str = "SELECT coalesce(sum(ol_amount), 0) FROM order_line \
@@ -49,13 +48,13 @@ const COUNTED: &str = ", c_delivery_cnt = c_delivery_cnt + 1";
 impl Deliveries {
     /// In this mode, by this profile.
     pub fn new(set: &mut Set, mode: Mode, profile: &Profile) -> Self {
-        let call = format!("SELECT {}($1, $2)", function(profile).name);
+        let call = call(set.engine, &function(profile).name, 2, true);
         let counted = if profile.counters { COUNTED } else { "" };
         let each = |set: &mut Set| Sql {
             begin: set.add(BEGIN),
             oldest: set.add(OLDEST),
             unqueue: set.add(UNQUEUE),
-            order: set.add(ORDER),
+            order: set.change("orders", "o_carrier_id = $4", ORDER, "o_c_id"),
             lines: set.add(LINES),
             sum: set.add(SUM),
             customer: set.add(&CUSTOMER.replace("{counted}", counted)),
@@ -97,7 +96,8 @@ async fn each(sql: &Sql, input: &Delivery, db: &mut Db, texts: &mut Texts) -> Re
         };
         let o = int(o_id);
         db.exec(&sql.unqueue, &[w, d, o]).await?;
-        let rows = db.exec(&sql.order, &[w, d, o, int(input.carrier)]).await?;
+        let values = [w, d, o, int(input.carrier)];
+        let rows = sql.order.run(db, &values).await?;
         let c_id = int_of(&rows, 0, "a queued order")?;
         drop(rows);
         db.exec(&sql.lines, &[w, d, o]).await?;
@@ -147,13 +147,13 @@ async fn pipelined(
         };
         let [d, o] = [int(district), int(found.o_id)];
         db.push(&sql.unqueue, &[w, d, o])?;
-        db.push(&sql.order, &[w, d, o, int(input.carrier)])?;
+        sql.order.push(db, &[w, d, o, int(input.carrier)])?;
         db.push(&sql.lines, &[w, d, o])?;
         db.push(&sql.sum, &[w, d, o])?;
     }
     let delivered = found.iter().flatten().count();
     if delivered > 0 {
-        customers(db, &mut found).await?;
+        customers(sql, db, &mut found).await?;
     }
     for (district, found) in (1..).zip(&found) {
         let Some(found) = found else {
@@ -170,18 +170,21 @@ async fn pipelined(
     Ok(delivered as u32)
 }
 
-/// Sends what was pushed, and takes the customer and the sum of each order: the second and the
-/// fourth of four results.
-async fn customers(db: &mut Db, found: &mut [Option<Found>]) -> Result<(), DbError> {
+/// Sends what was pushed, and takes the customer and the sum of each order: the last result of its
+/// change, behind that of the queue, and the last one of all.
+async fn customers(sql: &Sql, db: &mut Db, found: &mut [Option<Found>]) -> Result<(), DbError> {
+    let customer_at = sql.order.results();
+    let sum_at = customer_at + 2;
     let rows = db.sync().await?;
     for (result, row) in rows.iter() {
-        let Some(found) = found.iter_mut().flatten().nth(result / 4) else {
+        let Some(found) = found.iter_mut().flatten().nth(result / (sum_at + 1)) else {
             continue;
         };
-        match result % 4 {
-            1 => found.c_id = row.int(0),
-            3 => found.cents = row.text(0).and_then(|text| decimal(text, 2)),
-            _ => {}
+        let at = result % (sum_at + 1);
+        if at == customer_at {
+            found.c_id = row.int(0);
+        } else if at == sum_at {
+            found.cents = row.text(0).and_then(|text| decimal(text, 2));
         }
     }
     Ok(())

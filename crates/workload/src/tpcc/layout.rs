@@ -5,6 +5,7 @@
 
 use super::options::{self, Asked};
 use super::schema::{Index, Table};
+use crate::oltp::engine::Engine;
 use crate::{Error, sql};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
@@ -101,7 +102,7 @@ impl Layout {
         format!("{} warehouses ({rest})", self.scale)
     }
 
-    /// The statements that create a table, without its key.
+    /// The statements that create a table on PostgreSQL, without its key.
     pub fn create(&self, table: Table) -> String {
         let plain = table.create();
         if table != Table::OrderLine || self.partitions == 0 {
@@ -177,13 +178,23 @@ pub struct Build {
 
 /// What the tables of a database tell of themselves, when they are all there and loaded.
 pub fn found(control: &mut Control) -> Result<(Population, u32), Error> {
+    let parts = match Engine::of(control) {
+        Engine::Postgres => {
+            "select count(*) from pg_inherits where inhparent = to_regclass('order_line')"
+        }
+        Engine::MySql => {
+            "select count(*) from information_schema.partitions where table_schema = database() \
+             and table_name = 'order_line' and partition_name is not null"
+        }
+    };
     // The load marks an exact share of each district, and HammerDB draws each customer.
     let row = sql::row(
         control,
         "looking by whose rules the customers were made",
-        "select count(*), count(*) filter (where c_credit = 'BC'), \
-         (select count(*) from pg_inherits where inhparent = to_regclass('order_line')) \
-         from customer where c_w_id = 1 and c_d_id = 1",
+        &format!(
+            "select count(*), sum(case when c_credit = 'BC' then 1 else 0 end), ({parts}) \
+             from customer where c_w_id = 1 and c_d_id = 1"
+        ),
     )?;
     let of = |column| row.int(column).unwrap_or(0);
     let percent = of(1) as f64 / of(0).max(1) as f64 * 100.0;

@@ -8,6 +8,7 @@ mod conditions;
 mod customers;
 pub mod deck;
 mod delivery;
+mod indexes;
 pub mod input;
 pub mod layout;
 mod load;
@@ -26,6 +27,7 @@ mod record;
 mod rights;
 pub mod rows;
 pub mod schema;
+pub mod schema_mysql;
 mod shares;
 mod stock_level;
 mod texts;
@@ -36,7 +38,7 @@ mod tests;
 
 use crate::{
     CheckReport, Counted, Error, LoadReport, LoadRequest, Loaded, Most, Progress, RateOf, Workload,
-    catalog, products, sql,
+    catalog, sql,
 };
 use input::Kind;
 pub use program::OrderEntryProgram;
@@ -107,12 +109,10 @@ impl Workload for OrderEntry {
     }
 
     fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {
-        products::need_postgres(control)?;
         check::check(control)
     }
 
     fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
-        products::need_postgres(control)?;
         let cleaned = catalog::clean::<Table>(control)?;
         procedures::remove(control)?;
         sql::run(control, "dropping the note of a load", &record::remove())?;
@@ -120,7 +120,6 @@ impl Workload for OrderEntry {
     }
 
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<Loaded, Error> {
-        products::need_postgres(control)?;
         program::program(control, plan)
     }
 }

@@ -4,16 +4,19 @@
 //! never: differ between the modes in what is in the database afterwards.
 
 mod function;
+mod sold;
 
 use super::input::{LINES_MAX, Line, NewOrder};
 use super::profile::Profile;
-use super::texts::{Sold, Texts, array, decimal, money};
+use super::texts::{Sold, Texts, array, decimal, money, packed};
 use super::way::{
-    BEGIN, COMMIT, Mode, ROLLBACK, Set, UNUSED_CODE, Way, decimal_of, int, int_of, missing,
+    BEGIN, COMMIT, Change, Mode, ROLLBACK, Set, UNUSED_CODE, Way, call, decimal_of, int, int_of,
+    missing,
 };
+use crate::oltp::engine::Engine;
 pub use function::function;
-use prony_session::{Db, DbError};
-use prony_wire::{Row, Statement, Value};
+use prony_session::{Db, DbError, Rows};
+use prony_wire::{Statement, Value};
 
 /// What a new order came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,9 +29,19 @@ pub struct Ordered {
     pub brand_lines: u32,
 }
 
+impl Ordered {
+    fn unused() -> Self {
+        Ordered {
+            rolled_back: true,
+            ..Ordered::default()
+        }
+    }
+}
+
 /// Carries out new orders.
 #[derive(Debug)]
 pub struct NewOrders {
+    engine: Engine,
     profile: &'static Profile,
     way: Way<Box<Sql>>,
 }
@@ -39,7 +52,7 @@ struct Sql {
     begin: Statement,
     warehouse: Statement,
     customer: Statement,
-    district: Statement,
+    district: Change,
     order: Statement,
     queue: Statement,
     item: Statement,
@@ -54,8 +67,7 @@ struct Sql {
 const WAREHOUSE: &str = "SELECT w_tax FROM warehouse WHERE w_id = $1";
 const CUSTOMER: &str = "SELECT c_discount, c_last, c_credit FROM customer \
      WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3";
-const DISTRICT: &str = "UPDATE district SET d_next_o_id = d_next_o_id + 1 \
-     WHERE d_w_id = $1 AND d_id = $2 RETURNING d_next_o_id - 1, d_tax";
+const DISTRICT: &str = "d_w_id = $1 AND d_id = $2";
 const ORDER: &str = "INSERT INTO orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_carrier_id, \
      o_ol_cnt, o_all_local) VALUES ($1, $2, $3, $4, now(), NULL, $5, $6)";
 const QUEUE: &str = "INSERT INTO new_order (no_o_id, no_d_id, no_w_id) VALUES ($1, $2, $3)";
@@ -74,7 +86,12 @@ impl Sql {
             begin: set.add(BEGIN),
             warehouse: set.add(WAREHOUSE),
             customer: set.add(CUSTOMER),
-            district: set.add(DISTRICT),
+            district: set.change(
+                "district",
+                "d_next_o_id = d_next_o_id + 1",
+                DISTRICT,
+                "d_next_o_id - 1, d_tax",
+            ),
             order: set.add(ORDER),
             queue: set.add(QUEUE),
             item: set.add(ITEM),
@@ -96,15 +113,20 @@ impl Sql {
 impl NewOrders {
     /// In this mode, by this profile.
     pub fn new(set: &mut Set, mode: Mode, profile: &'static Profile) -> Self {
-        let call = function(profile).name;
-        let arguments = "$1, $2, $3, $4, $5, $6, $7, $8, $9";
-        let call = match profile.outputs {
-            true => format!("SELECT * FROM {call}({arguments})"),
-            // A single number needs no table.
-            false => format!("SELECT {call}({arguments})"),
+        // MySQL's procedures have no arrays: the lines are one text.
+        let arguments = match set.engine {
+            Engine::Postgres => 9,
+            Engine::MySql => 5,
         };
+        let call = call(
+            set.engine,
+            &function(profile).name,
+            arguments,
+            !profile.outputs,
+        );
         let way = Way::new(mode, set, &call, |set| Box::new(Sql::new(set, profile)));
         NewOrders {
+            engine: set.engine,
             profile,
             way: way.writing(),
         }
@@ -143,14 +165,6 @@ impl Terms {
     }
 }
 
-/// Stock after an order of so many [2.4.2.2]: never below 10, because it is filled up by 91.
-fn stock_after(before: i64, ordered: i64) -> i64 {
-    match before - ordered {
-        left @ 10.. => left,
-        left => left + 91,
-    }
-}
-
 impl NewOrders {
     async fn call(
         &self,
@@ -159,26 +173,9 @@ impl NewOrders {
         db: &mut Db,
         texts: &mut Texts,
     ) -> Result<Ordered, DbError> {
-        let lines = input.lines();
-        array(&mut texts.items, lines.iter().map(|line| line.item));
-        array(&mut texts.supplies, lines.iter().map(|line| line.supply));
-        array(
-            &mut texts.quantities,
-            lines.iter().map(|line| line.quantity),
-        );
-        array(&mut texts.waves, lines.iter().map(|line| line.wave));
-        let values = [
-            int(input.w_id),
-            int(input.d_id),
-            int(input.c_id),
-            int(input.remote_lines() == 0),
-            Value::Text(&texts.items),
-            Value::Text(&texts.supplies),
-            Value::Text(&texts.quantities),
-            Value::Text(&texts.waves),
-            int(input.waves()),
-        ];
-        match db.exec(call, &values).await {
+        match self.asked(call, input, db, texts).await {
+            // How a procedure says that it met an unused item.
+            Ok(rows) if input.unused && rows.int(0).is_none() => Ok(Ordered::unused()),
             Ok(rows) => {
                 int_of(&rows, 0, "the order that was made")?;
                 if !self.profile.outputs {
@@ -192,12 +189,47 @@ impl NewOrders {
                     brand_lines: brands.bytes().filter(|letter| *letter == b'B').count() as u32,
                 })
             }
-            Err(error) if error.code == UNUSED_CODE && input.unused => Ok(Ordered {
-                rolled_back: true,
-                ..Ordered::default()
-            }),
+            // How a function says it.
+            Err(error) if error.code == UNUSED_CODE && input.unused => Ok(Ordered::unused()),
             Err(error) => Err(error),
         }
+    }
+
+    /// Makes the call, with its lines in the engine's form.
+    async fn asked<'a>(
+        &self,
+        call: &Statement,
+        input: &NewOrder,
+        db: &'a mut Db,
+        texts: &mut Texts,
+    ) -> Result<Rows<'a>, DbError> {
+        let [w, d, c] = [int(input.w_id), int(input.d_id), int(input.c_id)];
+        let all_local = int(input.remote_lines() == 0);
+        let lines = input.lines();
+        if self.engine == Engine::MySql {
+            packed(&mut texts.items, lines);
+            let values = [w, d, c, all_local, Value::Text(&texts.items)];
+            return db.exec(call, &values).await;
+        }
+        array(&mut texts.items, lines.iter().map(|line| line.item));
+        array(&mut texts.supplies, lines.iter().map(|line| line.supply));
+        array(
+            &mut texts.quantities,
+            lines.iter().map(|line| line.quantity),
+        );
+        array(&mut texts.waves, lines.iter().map(|line| line.wave));
+        let values = [
+            w,
+            d,
+            c,
+            all_local,
+            Value::Text(&texts.items),
+            Value::Text(&texts.supplies),
+            Value::Text(&texts.quantities),
+            Value::Text(&texts.waves),
+            int(input.waves()),
+        ];
+        db.exec(call, &values).await
     }
 
     async fn each(
@@ -215,7 +247,7 @@ impl NewOrders {
         let rows = db.exec(&sql.customer, &[w, d, c]).await?;
         let discount = decimal_of(rows.first(), 0, 4, "the customer")?;
         drop(rows);
-        let rows = db.exec(&sql.district, &[w, d]).await?;
+        let rows = sql.district.run(db, &[w, d]).await?;
         let terms = Terms {
             o_id: int_of(&rows, 0, "the district")?,
             discount,
@@ -236,10 +268,7 @@ impl NewOrders {
                     return Err(missing("an item"));
                 }
                 db.exec(&sql.rollback, &[]).await?;
-                return Ok(Ordered {
-                    rolled_back: true,
-                    ..Ordered::default()
-                });
+                return Ok(Ordered::unused());
             }
             let stock = &sql.stock[input.d_id as usize - 1];
             let rows = db.exec(stock, &[int(line.item), int(line.supply)]).await?;
@@ -302,10 +331,7 @@ impl NewOrders {
         )?;
         db.sync().await?;
         if rolls_back {
-            return Ok(Ordered {
-                rolled_back: true,
-                ..Ordered::default()
-            });
+            return Ok(Ordered::unused());
         }
         Ok(self.ordered(input, terms, texts))
     }
@@ -337,7 +363,7 @@ async fn ask(
     db.push(&sql.begin, &[])?;
     db.push(&sql.warehouse, &[w])?;
     db.push(&sql.customer, &[w, d, c])?;
-    db.push(&sql.district, &[w, d])?;
+    sql.district.push(db, &[w, d])?;
     for line in input.lines() {
         db.push(&sql.item, &[int(line.item)])?;
         let stock = &sql.stock[input.d_id as usize - 1];
@@ -347,25 +373,27 @@ async fn ask(
     let (mut w_tax, mut discount, mut d_tax, mut o_id) = (None, None, None, None);
     let mut originals = [false; LINES_MAX];
     let rows = db.sync().await?;
+    // Behind those of BEGIN, the warehouse and the customer; then of each line an item and a stock.
+    let district_at = 2 + sql.district.results();
     for (result, row) in rows.iter() {
         let tax = |column| row.text(column).and_then(|text| decimal(text, 4));
         match result {
             1 => w_tax = tax(0),
             2 => discount = tax(0),
-            3 => (o_id, d_tax) = (row.int(0), tax(1)),
-            // Of each line an item and a stock, from result 4 on.
-            4.. => {
-                let place = (result - 4) / 2;
+            _ if result == district_at => (o_id, d_tax) = (row.int(0), tax(1)),
+            _ if result > district_at => {
+                let at = result - district_at - 1;
+                let place = at / 2;
                 let Some(sold) = texts.lines.get_mut(place) else {
                     continue;
                 };
-                if result % 2 == 0 {
+                if at.is_multiple_of(2) {
                     originals[place] = sold.item(Some(row));
                 } else {
                     sold.stock(Some(row), originals[place]);
                 }
             }
-            0 => {}
+            _ => {}
         }
     }
     Ok(Terms {
@@ -374,41 +402,6 @@ async fn ask(
         w_tax: w_tax.ok_or_else(|| missing("the warehouse"))?,
         d_tax: d_tax.ok_or_else(|| missing("the district"))?,
     })
-}
-
-impl Sold {
-    fn clear(&mut self) {
-        (self.price_cents, self.stock, self.brand) = (None, None, false);
-        self.dist.clear();
-    }
-
-    /// Takes an item's row; gives whether it is original.
-    fn item(&mut self, row: Option<Row<'_>>) -> bool {
-        let price = row.and_then(|row| row.text(0));
-        self.price_cents = price.and_then(|text| decimal(text, 2));
-        is_original(row.and_then(|row| row.text(2)))
-    }
-
-    /// Takes a row of stock.
-    fn stock(&mut self, row: Option<Row<'_>>, original: bool) {
-        self.stock = row.and_then(|row| row.int(0));
-        self.dist
-            .push_str(row.and_then(|row| row.text(1)).unwrap_or(""));
-        self.brand = original && is_original(row.and_then(|row| row.text(2)));
-    }
-
-    /// Stock after this line; none where the line's item is kept though there is none.
-    fn after(&self, line: &Line) -> Result<Option<i64>, DbError> {
-        match (self.stock, self.price_cents) {
-            (Some(before), _) => Ok(Some(stock_after(before, line.quantity.into()))),
-            (None, None) => Ok(None),
-            (None, Some(_)) => Err(missing("the stock of an item")),
-        }
-    }
-}
-
-fn is_original(data: Option<&str>) -> bool {
-    data.is_some_and(|data| data.contains("ORIGINAL"))
 }
 
 /// Values of the order's own row.
@@ -462,15 +455,6 @@ fn inserted<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn stock_is_filled_up_before_it_runs_out() {
-        // 2.4.2.2: reduced where it exceeds the order by 10 or more, else also raised by 91.
-        assert_eq!(stock_after(20, 10), 10);
-        assert_eq!(stock_after(19, 10), 100);
-        assert_eq!(stock_after(10, 1), 100);
-        assert_eq!(stock_after(100, 1), 99);
-    }
 
     #[test]
     fn totals_are_discounted_taxed_and_rounded() {

@@ -7,7 +7,8 @@ use super::customers::{Names, choosing, chosen};
 use super::input::{OrderStatus, Who};
 use super::procedures::Function;
 use super::profile::Profile;
-use super::way::{COMMIT, Mode, Set, Way, int, missing};
+use super::way::{COMMIT, Mode, Set, Way, call, int, missing};
+use crate::oltp::engine::Engine;
 use prony_session::{Db, DbError, Rows};
 use prony_wire::{Statement, Value};
 
@@ -29,6 +30,9 @@ struct Sql {
 
 /// One state of the database for all statements; only reading, this cannot fail by serialization.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+/// The same: repeatable read is the level of a session unless the server's administrator chose
+/// another, and then whoever uses the server has chosen it too.
+pub(super) const MYSQL_BEGIN: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
 const NAMES: &str = "SELECT c_id, c_balance, c_first, c_middle FROM customer \
      WHERE c_w_id = $1 AND c_d_id = $2 AND c_last = $3 ORDER BY c_first, c_id";
 const CUSTOMER: &str = "SELECT c_balance, c_first, c_middle, c_last FROM customer \
@@ -41,10 +45,12 @@ const LINES: &str = "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_
 impl Statuses {
     /// In this mode, by this profile.
     pub fn new(set: &mut Set, mode: Mode, profile: &Profile) -> Self {
-        let call = function(profile).name;
-        let call = format!("SELECT * FROM {call}($1, $2, $3, $4)");
+        let call = call(set.engine, &function(profile).name, 4, false);
         let each = |set: &mut Set| Sql {
-            begin: set.add(BEGIN),
+            begin: set.add(match set.engine {
+                Engine::Postgres => BEGIN,
+                Engine::MySql => MYSQL_BEGIN,
+            }),
             names: set.add(NAMES),
             customer: set.add(CUSTOMER),
             order: set.add(ORDER),

@@ -11,7 +11,8 @@ use super::input::{Payment, Who};
 use super::procedures::Function;
 use super::profile::Profile;
 use super::texts::{Texts, money, write};
-use super::way::{BEGIN, COMMIT, Mode, Set, Way, int, missing};
+use super::way::{BEGIN, COMMIT, Change, Mode, Set, Way, call, int, missing};
+use crate::oltp::engine::Engine;
 use prony_session::{Db, DbError, Rows};
 use prony_wire::{Statement, Value};
 
@@ -25,38 +26,50 @@ pub struct Payments {
 struct Sql {
     begin: Statement,
     names: Statement,
-    customer: Statement,
-    district: Statement,
-    warehouse: Statement,
+    customer: Change,
+    district: Change,
+    warehouse: Change,
     history: Statement,
     commit: Statement,
 }
 
 const NAMES: &str = "SELECT c_id FROM customer \
      WHERE c_w_id = $1 AND c_d_id = $2 AND c_last = $3 ORDER BY c_first, c_id";
-const CUSTOMER: &str = "UPDATE customer SET c_balance = c_balance - $4{counted}, \
-     c_data = CASE WHEN c_credit = 'BC' THEN left($5 || c_data, 500) ELSE c_data END \
-     WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3 \
-     RETURNING c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, \
+const CUSTOMER: &str = "c_balance = c_balance - $4{counted}, \
+     c_data = CASE WHEN c_credit = 'BC' THEN left({data}, 500) ELSE c_data END";
+const CUSTOMER_KEY: &str = "c_w_id = $1 AND c_d_id = $2 AND c_id = $3";
+const CUSTOMER_SHOWN: &str = "c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, \
      c_since, c_credit, c_credit_lim, c_discount, c_balance, \
      CASE WHEN c_credit = 'BC' THEN left(c_data, 200) END";
 const COUNTED: &str = ", c_ytd_payment = c_ytd_payment + $4, c_payment_cnt = c_payment_cnt + 1";
-const DISTRICT: &str = "UPDATE district SET d_ytd = d_ytd + $3 WHERE d_w_id = $1 AND d_id = $2 \
-     RETURNING d_name, d_street_1, d_street_2, d_city, d_state, d_zip";
-const WAREHOUSE: &str = "UPDATE warehouse SET w_ytd = w_ytd + $2 WHERE w_id = $1 \
-     RETURNING w_name, w_street_1, w_street_2, w_city, w_state, w_zip";
+const DISTRICT_SHOWN: &str = "d_name, d_street_1, d_street_2, d_city, d_state, d_zip";
+const WAREHOUSE_SHOWN: &str = "w_name, w_street_1, w_street_2, w_city, w_state, w_zip";
 const HISTORY: &str = "INSERT INTO history (h_c_d_id, h_c_w_id, h_c_id, h_d_id, h_w_id, h_date, \
      h_amount, h_data) VALUES ($1, $2, $3, $4, $5, now(), $6, $7)";
 
 impl Sql {
     fn new(set: &mut Set, profile: &Profile) -> Self {
         let counted = if profile.counters { COUNTED } else { "" };
+        let data = match set.engine {
+            Engine::Postgres => "$5 || c_data",
+            Engine::MySql => "concat($5, c_data)",
+        };
+        let customer = CUSTOMER
+            .replace("{counted}", counted)
+            .replace("{data}", data);
+        let ytd = "d_ytd = d_ytd + $3";
+        let district = "d_w_id = $1 AND d_id = $2";
         Sql {
             begin: set.add(BEGIN),
             names: set.add(NAMES),
-            customer: set.add(&CUSTOMER.replace("{counted}", counted)),
-            district: set.add(DISTRICT),
-            warehouse: set.add(WAREHOUSE),
+            customer: set.change("customer", &customer, CUSTOMER_KEY, CUSTOMER_SHOWN),
+            district: set.change("district", ytd, district, DISTRICT_SHOWN),
+            warehouse: set.change(
+                "warehouse",
+                "w_ytd = w_ytd + $2",
+                "w_id = $1",
+                WAREHOUSE_SHOWN,
+            ),
             history: set.add(HISTORY),
             commit: set.add(COMMIT),
         }
@@ -66,12 +79,7 @@ impl Sql {
 impl Payments {
     /// In this mode, by this profile.
     pub fn new(set: &mut Set, mode: Mode, profile: &Profile) -> Self {
-        let call = function(profile).name;
-        let arguments = "$1, $2, $3, $4, $5, $6, $7";
-        let call = match profile.outputs {
-            true => format!("SELECT * FROM {call}({arguments})"),
-            false => format!("SELECT {call}({arguments})"),
-        };
+        let call = call(set.engine, &function(profile).name, 7, !profile.outputs);
         let way = Way::new(mode, set, &call, |set| Sql::new(set, profile));
         Payments { way: way.writing() }
     }
@@ -127,14 +135,15 @@ async fn each(
     note(&mut texts.data, input, c_id, &texts.amount);
     let amount = Value::Text(&texts.amount);
     let values = [c_w, c_d, int(c_id), amount, Value::Text(&texts.data)];
-    let rows = db.exec(&sql.customer, &values).await?;
+    let rows = sql.customer.run(db, &values).await?;
     rows.first().ok_or_else(|| missing("the customer"))?;
     drop(rows);
     let values = [int(input.w_id), int(input.d_id), amount];
-    let rows = db.exec(&sql.district, &values).await?;
+    let rows = sql.district.run(db, &values).await?;
     let district = Name::of(&rows, 0, "the district")?;
     drop(rows);
-    let rows = db.exec(&sql.warehouse, &[int(input.w_id), amount]).await?;
+    let values = [int(input.w_id), amount];
+    let rows = sql.warehouse.run(db, &values).await?;
     let warehouse = Name::of(&rows, 0, "the warehouse")?;
     drop(rows);
     history_data(&mut texts.data, &warehouse, &district);
@@ -164,13 +173,18 @@ async fn pipelined(
     note(&mut texts.data, input, c_id, &texts.amount);
     let amount = Value::Text(&texts.amount);
     let values = [c_w, c_d, int(c_id), amount, Value::Text(&texts.data)];
-    db.push(&sql.customer, &values)?;
-    db.push(&sql.district, &[int(input.w_id), int(input.d_id), amount])?;
-    db.push(&sql.warehouse, &[int(input.w_id), amount])?;
+    sql.customer.push(db, &values)?;
+    let values = [int(input.w_id), int(input.d_id), amount];
+    sql.district.push(db, &values)?;
+    sql.warehouse.push(db, &[int(input.w_id), amount])?;
     let rows = db.sync().await?;
-    let customer = rows.iter().any(|(result, _)| result == first);
-    let district = Name::of(&rows, first + 1, "the district")?;
-    let warehouse = Name::of(&rows, first + 2, "the warehouse")?;
+    // The last results of the three.
+    let customer_at = first + sql.customer.results() - 1;
+    let district_at = customer_at + sql.district.results();
+    let warehouse_at = district_at + sql.warehouse.results();
+    let customer = rows.iter().any(|(result, _)| result == customer_at);
+    let district = Name::of(&rows, district_at, "the district")?;
+    let warehouse = Name::of(&rows, warehouse_at, "the warehouse")?;
     drop(rows);
     if !customer {
         return Err(missing("the customer"));

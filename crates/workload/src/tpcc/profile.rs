@@ -5,6 +5,7 @@
 
 use super::layout::Population;
 use super::pacing::{HAMMERDB, LIMITS_S, SPECIFICATION, Times};
+use crate::oltp::engine::Engine;
 
 /// How a profile draws, keys and counts.
 #[derive(Debug)]
@@ -105,7 +106,25 @@ pub static PROFILES: [Profile; 3] = [
     },
 ];
 
+/// `hammerdb-4.6` on MySQL and MariaDB, where that version finds customers by their names and rolls
+/// back: the same as `hammerdb` there, under the name that was asked for.
+static HAMMERDB_46_MYSQL: Profile = Profile {
+    name: "hammerdb-4.6",
+    routine: "hammerdb_46",
+    rolls_back: true,
+    finds_names: true,
+    ..PROFILES[2]
+};
+
 impl Profile {
+    /// The same on an engine.
+    pub fn on(&'static self, engine: Engine) -> &'static Profile {
+        match engine {
+            Engine::MySql if !self.rolls_back => &HAMMERDB_46_MYSQL,
+            Engine::MySql | Engine::Postgres => self,
+        }
+    }
+
     /// The one that is taken where none is asked for.
     pub const DEFAULT: &'static str = "standard";
 
@@ -128,6 +147,13 @@ mod tests {
             );
             let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
             assert!(profile.routine.chars().all(plain));
+            assert_eq!(profile.on(Engine::Postgres).name, profile.name);
+            let elsewhere = profile.on(Engine::MySql);
+            assert_eq!(
+                (elsewhere.name, elsewhere.routine),
+                (profile.name, profile.routine)
+            );
+            assert!(elsewhere.rolls_back && elsewhere.finds_names);
         }
         assert!(Profile::find(Profile::DEFAULT).is_some());
         assert!(Profile::find("hammerdb-9").is_none());

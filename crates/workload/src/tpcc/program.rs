@@ -5,22 +5,23 @@
 
 use super::customers::Names;
 use super::deck::Deck;
-use super::delivery::{self, Deliveries};
+use super::delivery::Deliveries;
 use super::input::{Draws, Kind};
 use super::layout;
 use super::new_order::{self, NewOrders};
 use super::observed::{Ends, Kept, Observed};
 use super::options::{self, Asked};
-use super::order_status::{self, Statuses};
+use super::order_status::Statuses;
 use super::pacing::Terminal;
-use super::payment::{self, Payments};
+use super::payment::Payments;
 use super::procedures;
 use super::random::RunConstants;
 use super::ready::scale_for_run;
 use super::shares::shares;
-use super::stock_level::{self, StockLevels};
+use super::stock_level::StockLevels;
 use super::texts::Texts;
 use super::way::{Mode, Set};
+use crate::oltp::engine::Engine;
 use crate::random::Random;
 use crate::{Error, Loaded};
 use prony_plan::WorkloadPlan;
@@ -40,6 +41,7 @@ pub struct OrderEntryProgram {
 
 /// What all users of a run share; read only, but for what they add when they end.
 struct Shared {
+    engine: Engine,
     asked: Asked,
     warehouses: u32,
     names: Names,
@@ -53,7 +55,7 @@ struct Shared {
 
 /// The statements where nothing else is asked for.
 pub fn statements() -> Vec<String> {
-    OrderEntryProgram::new(Asked::default(), 1).statements
+    OrderEntryProgram::new(Engine::Postgres, Asked::default(), 1).statements
 }
 
 /// The program on the data that is there; see [`OrderEntryProgram::ready`].
@@ -78,18 +80,11 @@ impl OrderEntryProgram {
         let warehouses = scale_for_run(control, plan.scale)?;
         let (population, partitions) = layout::found(control)?;
         refuse_partitions(&asked, partitions)?;
+        let engine = Engine::of(control);
         if asked.mode == Mode::Procedures {
-            let profile = asked.profile;
-            let functions = [
-                new_order::function(profile),
-                payment::function(profile),
-                order_status::function(profile),
-                delivery::function(profile),
-                stock_level::function(profile),
-            ];
-            procedures::install(control, &functions)?;
+            procedures::install(control, asked.profile.on(engine))?;
         }
-        let program = OrderEntryProgram::new(asked, warehouses);
+        let program = OrderEntryProgram::new(engine, asked, warehouses);
         let population = population.name().to_owned();
         Ok(OrderEntryProgram {
             made: vec![
@@ -100,11 +95,13 @@ impl OrderEntryProgram {
         })
     }
 
-    /// The program as asked, whose functions are there if its mode needs them.
-    pub fn new(asked: Asked, warehouses: u32) -> Self {
-        let (mode, profile) = (asked.mode, asked.profile);
-        let mut set = Set::default();
+    /// The program as asked, for an engine, whose functions are there if its mode needs them.
+    pub fn new(engine: Engine, asked: Asked, warehouses: u32) -> Self {
+        let (mode, profile) = (asked.mode, asked.profile.on(engine));
+        let asked = Asked { profile, ..asked };
+        let mut set = Set::new(engine, mode);
         let shared = Shared {
+            engine,
             asked,
             warehouses: warehouses.max(1),
             names: Names::new(profile),
@@ -276,6 +273,12 @@ impl Shared {
         }
     }
 
+    /// Whether another try may end better: beside what every engine calls transient, a lock that was
+    /// waited for too long, which ends no more than a statement on MySQL and MariaDB.
+    fn may_succeed(&self, error: &DbError) -> bool {
+        error.is_transient() || (self.engine == Engine::MySql && self.engine.is_ignored(error))
+    }
+
     /// Tries a transaction until it succeeds, or fails for good.
     async fn tries(
         &self,
@@ -287,7 +290,7 @@ impl Shared {
         let mut tries = 1;
         loop {
             match self.attempt(input, db, texts).await {
-                Err(error) if error.is_transient() && tries < self.asked.max_tries => {
+                Err(error) if self.may_succeed(&error) && tries < self.asked.max_tries => {
                     tries += 1;
                     db.retry().await?;
                     kept.sums.retries += 1;

@@ -4,6 +4,7 @@
 //! a warehouse is there before its rows are (both are one transaction).
 
 use super::layout::{Layout, Population};
+use crate::oltp::engine::Engine;
 use crate::{Error, sql};
 use prony_server::Control;
 
@@ -26,12 +27,23 @@ pub struct Record {
     pub missing: Vec<u32>,
 }
 
+/// Rows of the note in one statement.
+const ROWS_AT_ONCE: usize = 10_000;
+
 const LOOKING: &str = "looking for an unfinished load";
 
 /// Whether there is a note by now, whatever a snapshot in use says.
 pub fn exists(control: &mut Control) -> Result<bool, Error> {
-    let sql = format!("select to_regclass('{NAME}') is not null");
-    Ok(sql::row(control, LOOKING, &sql)?.is_true(0))
+    let sql = match Engine::of(control) {
+        Engine::Postgres => {
+            format!("select case when to_regclass('{NAME}') is not null then 1 end")
+        }
+        Engine::MySql => format!(
+            "select max(1) from information_schema.tables \
+             where table_schema = database() and table_name = '{NAME}'"
+        ),
+    };
+    Ok(sql::row(control, LOOKING, &sql)?.int(0).is_some())
 }
 
 /// The note of a load that has not come to its end; `None` where there is none.
@@ -39,41 +51,46 @@ pub fn find(control: &mut Control) -> Result<Option<Record>, Error> {
     if !exists(control)? {
         return Ok(None);
     }
-    let row = sql::row(
-        control,
-        LOOKING,
-        &format!(
-            "select max(scale), max(seed)::text, (extract(epoch from max(began)) * 1000000)::bigint, \
-             count(*) filter (where done and part > 0), \
-             string_agg(part::text, ',' order by part) filter (where not done), \
-             max(to_jsonb(n) ->> 'population'), max(to_jsonb(n) ->> 'partitions') from {NAME} n"
-        ),
-    )?;
-    let missing = row.text(4).unwrap_or_default().split(',');
-    // The notes of older versions name neither population nor partitions.
+    let what = match Engine::of(control) {
+        // The notes of older versions name neither population nor partitions.
+        Engine::Postgres => {
+            "max(scale), max(seed)::text, (extract(epoch from max(began)) * 1000000)::bigint, \
+             max(to_jsonb(n) ->> 'population'), max(to_jsonb(n) ->> 'partitions')"
+        }
+        // A time there has no zone: it is taken for one of UTC, and written as it was read.
+        Engine::MySql => {
+            "max(scale), max(seed), timestampdiff(microsecond, '1970-01-01', max(began)), \
+             max(population), max(partitions)"
+        }
+    };
+    let row = sql::row(control, LOOKING, &format!("select {what} from {NAME} n"))?;
+    let Some(scale) = row.int(0) else {
+        return Ok(None);
+    };
+    let parts = format!("select part from {NAME} where not done order by part");
+    let parts = sql::rows(control, LOOKING, &parts)?;
+    let number = |row: &sql::Row, column| row.int(column).and_then(|n| u32::try_from(n).ok());
+    let missing: Vec<u32> = parts.iter().filter_map(|row| number(row, 0)).collect();
     let mut populations = Population::ALL.into_iter();
-    let population = populations.find(|one| row.text(5) == Some(one.name()));
-    Ok(row.int(0).map(|scale| Record {
+    let population = populations.find(|one| row.text(3) == Some(one.name()));
+    let scale = u32::try_from(scale).unwrap_or(0);
+    let warehouses = missing.iter().filter(|part| **part > 0).count() as u32;
+    Ok(Some(Record {
         layout: Layout {
-            scale: u32::try_from(scale).unwrap_or(0),
+            scale,
             seed: row.text(1).and_then(|seed| seed.parse().ok()).unwrap_or(0),
             population: population.unwrap_or(Population::Standard),
-            partitions: row
-                .int(6)
-                .and_then(|partitions| u32::try_from(partitions).ok())
-                .unwrap_or(0),
+            partitions: number(&row, 4).unwrap_or(0),
         },
         moment_micros: row.int(2).unwrap_or(EPOCH) - EPOCH,
-        done: row
-            .int(3)
-            .and_then(|done| u32::try_from(done).ok())
-            .unwrap_or(0),
-        missing: missing.filter_map(|part| part.parse().ok()).collect(),
+        done: scale.saturating_sub(warehouses),
+        missing,
     }))
 }
 
 /// Makes the note that nothing is there yet.
 pub fn create(control: &mut Control, layout: &Layout) -> Result<(), Error> {
+    const DOING: &str = "noting what is to be loaded";
     let Layout {
         scale,
         seed,
@@ -81,9 +98,33 @@ pub fn create(control: &mut Control, layout: &Layout) -> Result<(), Error> {
         ..
     } = layout;
     let population = layout.population.name();
+    if Engine::of(control) == Engine::MySql {
+        let create = format!(
+            "drop table if exists {NAME}; \
+             create table {NAME} (part int primary key, done bool not null, scale int not null, \
+             seed bigint unsigned not null, population varchar(20) not null, \
+             partitions int not null, began datetime not null) engine = innodb"
+        );
+        sql::run(control, DOING, &create)?;
+        // Creating a table is a transaction of its own there: a note without rows is none.
+        sql::run(control, DOING, "begin")?;
+        let began = sql::row(control, DOING, "select now()")?;
+        let began = began.text(0).unwrap_or_default();
+        let rest = format!("false, {scale}, {seed}, '{population}', {partitions}, '{began}'");
+        let parts: Vec<u32> = (0..=*scale).collect();
+        for some in parts.chunks(ROWS_AT_ONCE) {
+            let rows: Vec<String> = some
+                .iter()
+                .map(|part| format!("({part}, {rest})"))
+                .collect();
+            let insert = format!("insert into {NAME} values {}", rows.join(", "));
+            sql::run(control, DOING, &insert)?;
+        }
+        return sql::run(control, DOING, "commit");
+    }
     sql::run(
         control,
-        "noting what is to be loaded",
+        DOING,
         &format!(
             "drop table if exists {NAME}; \
              create table {NAME} (part int primary key, done bool not null, scale int not null, \

@@ -1,4 +1,4 @@
-//! The rows of the nine tables by the specification's rules [4.3.3.1], as binary COPY data.
+//! The rows of the nine tables by the specification's rules [4.3.3.1], in any form.
 //!
 //! In: a table, a range of warehouses, a seed, the load's moment. Out: bytes. Must never: depend on
 //! anything else, so that any split over loaders gives the same data; allocate for a row.
@@ -6,7 +6,8 @@
 use super::random::{LastNames, NuRand, Permutation, Stream};
 use super::schema::{CUSTOMERS, DELIVERED, DISTRICTS, ITEMS, Table};
 use crate::copy::RowSource;
-use crate::copy_binary as field;
+use crate::copy_binary;
+use crate::fields::{CopyBinary, Fields};
 use std::ops::Range;
 
 /// What all rows of a load have in common.
@@ -25,8 +26,9 @@ pub struct Content {
 
 /// Writes the rows of one table for some warehouses. Units are rows, but for order lines: those
 /// of one order are a unit.
-pub struct Rows<'a> {
+pub struct Rows<'a, F: Fields = CopyBinary> {
     content: &'a Content,
+    moment: F::Moment,
     table: Table,
     next: u64,
     end: u64,
@@ -35,9 +37,16 @@ pub struct Rows<'a> {
     deal: Permutation,
 }
 
-impl<'a> Rows<'a> {
-    /// Those of the warehouses, numbered from 1; of `item` all, whatever the warehouses.
+impl<'a> Rows<'a, CopyBinary> {
+    /// As binary COPY data; see [`Rows::of`].
     pub fn new(content: &'a Content, table: Table, warehouses: Range<u32>) -> Self {
+        Self::of(content, table, warehouses)
+    }
+}
+
+impl<'a, F: Fields> Rows<'a, F> {
+    /// Those of the warehouses, numbered from 1; of `item` all, whatever the warehouses.
+    pub fn of(content: &'a Content, table: Table, warehouses: Range<u32>) -> Self {
         let (first, last) = (warehouses.start - 1, warehouses.end - 1);
         let block = match table {
             Table::Item | Table::Stock => ITEMS,
@@ -59,6 +68,7 @@ impl<'a> Rows<'a> {
         };
         let mut rows = Rows {
             content,
+            moment: F::moment(content.moment_micros),
             table,
             next,
             end,
@@ -113,49 +123,53 @@ impl<'a> Rows<'a> {
     }
 
     fn item(&self, out: &mut Vec<u8>, s: &mut Stream) -> u64 {
-        field::row(out, 5);
-        field::int(out, self.place() + 1);
-        field::int(out, s.uniform(1, 10_000));
-        field::text(out, |out| s.letters(out, 14, 24));
-        field::number::<2>(out, i64::from(s.uniform(100, 10_000)));
-        field::text(out, |out| s.data(out, self.is_marked()));
+        F::row(out, 5);
+        F::int(out, self.place() + 1);
+        F::int(out, s.uniform(1, 10_000));
+        F::text(out, |out| s.letters(out, 14, 24));
+        F::number::<2>(out, i64::from(s.uniform(100, 10_000)));
+        F::text(out, |out| s.data(out, self.is_marked()));
+        F::end(out);
         1
     }
 
     fn warehouse(&self, out: &mut Vec<u8>, s: &mut Stream) -> u64 {
-        field::row(out, 9);
-        field::int(out, self.next as u32 + 1);
-        field::text(out, |out| s.letters(out, 6, 10));
-        address(out, s);
-        field::number::<4>(out, i64::from(s.uniform(0, 2_000)));
-        field::number::<2>(out, 300_000 * 100);
+        F::row(out, 9);
+        F::int(out, self.next as u32 + 1);
+        F::text(out, |out| s.letters(out, 6, 10));
+        address::<F>(out, s);
+        F::number::<4>(out, i64::from(s.uniform(0, 2_000)));
+        F::number::<2>(out, 300_000 * 100);
+        F::end(out);
         1
     }
 
     fn district(&self, out: &mut Vec<u8>, s: &mut Stream) -> u64 {
-        field::row(out, 11);
-        field::int(out, (self.next / u64::from(DISTRICTS)) as u32 + 1);
-        field::int(out, CUSTOMERS + 1);
-        field::small(out, self.place() + 1);
-        field::number::<2>(out, 30_000 * 100);
-        field::number::<4>(out, i64::from(s.uniform(0, 2_000)));
-        field::text(out, |out| s.letters(out, 6, 10));
-        address(out, s);
+        F::row(out, 11);
+        F::int(out, (self.next / u64::from(DISTRICTS)) as u32 + 1);
+        F::int(out, CUSTOMERS + 1);
+        F::small(out, self.place() + 1);
+        F::number::<2>(out, 30_000 * 100);
+        F::number::<4>(out, i64::from(s.uniform(0, 2_000)));
+        F::text(out, |out| s.letters(out, 6, 10));
+        address::<F>(out, s);
+        F::end(out);
         1
     }
 
     fn stock(&self, out: &mut Vec<u8>, s: &mut Stream) -> u64 {
-        field::row(out, 17);
-        field::int(out, self.place() + 1);
-        field::int(out, (self.next / u64::from(ITEMS)) as u32 + 1);
-        field::int(out, 0);
-        field::small(out, s.uniform(10, 100));
-        field::small(out, 0);
-        field::small(out, 0);
+        F::row(out, 17);
+        F::int(out, self.place() + 1);
+        F::int(out, (self.next / u64::from(ITEMS)) as u32 + 1);
+        F::int(out, 0);
+        F::small(out, s.uniform(10, 100));
+        F::small(out, 0);
+        F::small(out, 0);
         for _ in 0..DISTRICTS {
-            field::text(out, |out| s.letters(out, 24, 24));
+            F::text(out, |out| s.letters(out, 24, 24));
         }
-        field::text(out, |out| s.data(out, self.is_marked()));
+        F::text(out, |out| s.data(out, self.is_marked()));
+        F::end(out);
         1
     }
 
@@ -167,45 +181,47 @@ impl<'a> Rows<'a> {
         } else {
             NuRand::LOAD_LAST.draw(|low, high| s.uniform(low, high))
         };
-        field::row(out, 21);
-        field::time(out, self.content.moment_micros);
-        field::int(out, place + 1);
-        field::int(out, warehouse);
-        field::small(out, district);
-        field::small(out, 1);
-        field::small(out, 0);
-        field::text(out, |out| s.letters(out, 8, 16));
-        field::text(out, |out| out.extend_from_slice(b"OE"));
+        F::row(out, 21);
+        F::time(out, &self.moment);
+        F::int(out, place + 1);
+        F::int(out, warehouse);
+        F::small(out, district);
+        F::small(out, 1);
+        F::small(out, 0);
+        F::text(out, |out| s.letters(out, 8, 16));
+        F::text(out, |out| out.extend_from_slice(b"OE"));
         let name = self.content.names.get(name);
-        field::text(out, |out| out.extend_from_slice(name.as_bytes()));
-        address(out, s);
-        field::text(out, |out| s.digits(out, 16));
+        F::text(out, |out| out.extend_from_slice(name.as_bytes()));
+        address::<F>(out, s);
+        F::text(out, |out| s.digits(out, 16));
         let bad = self.block * self.content.bad_credit_percent / 100;
         let credit = if self.deal.at(place) < bad {
             b"BC"
         } else {
             b"GC"
         };
-        field::text(out, |out| out.extend_from_slice(credit));
-        field::number::<2>(out, 50_000 * 100);
-        field::number::<4>(out, i64::from(s.uniform(0, 5_000)));
-        field::number::<2>(out, -10 * 100);
-        field::number::<2>(out, 10 * 100);
-        field::text(out, |out| s.letters(out, 300, 500));
+        F::text(out, |out| out.extend_from_slice(credit));
+        F::number::<2>(out, 50_000 * 100);
+        F::number::<4>(out, i64::from(s.uniform(0, 5_000)));
+        F::number::<2>(out, -10 * 100);
+        F::number::<2>(out, 10 * 100);
+        F::text(out, |out| s.letters(out, 300, 500));
+        F::end(out);
         1
     }
 
     fn history(&self, out: &mut Vec<u8>, s: &mut Stream) -> u64 {
         let (warehouse, district) = self.home();
-        field::row(out, 8);
-        field::time(out, self.content.moment_micros);
-        field::int(out, self.place() + 1);
-        field::int(out, warehouse);
-        field::int(out, warehouse);
-        field::small(out, district);
-        field::small(out, district);
-        field::number::<2>(out, 10 * 100);
-        field::text(out, |out| s.letters(out, 12, 24));
+        F::row(out, 8);
+        F::time(out, &self.moment);
+        F::int(out, self.place() + 1);
+        F::int(out, warehouse);
+        F::int(out, warehouse);
+        F::small(out, district);
+        F::small(out, district);
+        F::number::<2>(out, 10 * 100);
+        F::text(out, |out| s.letters(out, 12, 24));
+        F::end(out);
         1
     }
 
@@ -213,28 +229,30 @@ impl<'a> Rows<'a> {
         let (warehouse, district) = self.home();
         let order = self.place() + 1;
         let lines = lines(s);
-        field::row(out, 8);
-        field::time(out, self.content.moment_micros);
-        field::int(out, order);
-        field::int(out, warehouse);
-        field::int(out, self.deal.at(order - 1) + 1);
-        field::small(out, district);
+        F::row(out, 8);
+        F::time(out, &self.moment);
+        F::int(out, order);
+        F::int(out, warehouse);
+        F::int(out, self.deal.at(order - 1) + 1);
+        F::small(out, district);
         if order <= DELIVERED {
-            field::small(out, s.uniform(1, 10));
+            F::small(out, s.uniform(1, 10));
         } else {
-            field::null(out);
+            F::null(out);
         }
-        field::small(out, lines);
-        field::small(out, 1);
+        F::small(out, lines);
+        F::small(out, 1);
+        F::end(out);
         1
     }
 
     fn new_order(&self, out: &mut Vec<u8>, _: &mut Stream) -> u64 {
         let (warehouse, district) = self.home();
-        field::row(out, 3);
-        field::int(out, warehouse);
-        field::int(out, DELIVERED + 1 + self.place());
-        field::small(out, district);
+        F::row(out, 3);
+        F::int(out, warehouse);
+        F::int(out, DELIVERED + 1 + self.place());
+        F::small(out, district);
+        F::end(out);
         1
     }
 
@@ -247,37 +265,40 @@ impl<'a> Rows<'a> {
             self.next,
         ));
         for line in 1..=lines {
-            field::row(out, 10);
+            F::row(out, 10);
             if order <= DELIVERED {
-                field::time(out, self.content.moment_micros);
+                F::time(out, &self.moment);
             } else {
-                field::null(out);
+                F::null(out);
             }
-            field::int(out, order);
-            field::int(out, warehouse);
-            field::int(out, s.uniform(1, ITEMS));
-            field::int(out, warehouse);
-            field::small(out, district);
-            field::small(out, line);
-            field::small(out, 5);
+            F::int(out, order);
+            F::int(out, warehouse);
+            F::int(out, s.uniform(1, ITEMS));
+            F::int(out, warehouse);
+            F::small(out, district);
+            F::small(out, line);
+            F::small(out, 5);
             let amount = if order <= DELIVERED {
                 0
             } else {
                 s.uniform(1, 999_999)
             };
-            field::number::<2>(out, i64::from(amount));
-            field::text(out, |out| s.letters(out, 24, 24));
+            F::number::<2>(out, i64::from(amount));
+            F::text(out, |out| s.letters(out, 24, 24));
+            F::end(out);
         }
         u64::from(lines)
     }
 }
 
-impl RowSource for Rows<'_> {
-    fn is_done(&self) -> bool {
+impl<F: Fields> Rows<'_, F> {
+    /// Whether all rows were written.
+    pub fn is_done(&self) -> bool {
         self.next == self.end
     }
 
-    fn fill(&mut self, out: &mut Vec<u8>, full: usize) -> u64 {
+    /// Appends rows until `out` has reached `full` bytes or none is left; returns how many.
+    pub fn fill(&mut self, out: &mut Vec<u8>, full: usize) -> u64 {
         match self.table {
             Table::Item => self.each(out, full, Self::item),
             Table::Warehouse => self.each(out, full, Self::warehouse),
@@ -290,24 +311,34 @@ impl RowSource for Rows<'_> {
             Table::OrderLine => self.each(out, full, Self::order_lines),
         }
     }
+}
+
+impl RowSource for Rows<'_> {
+    fn is_done(&self) -> bool {
+        Rows::is_done(self)
+    }
+
+    fn fill(&mut self, out: &mut Vec<u8>, full: usize) -> u64 {
+        Rows::fill(self, out, full)
+    }
 
     fn begin(&self, out: &mut Vec<u8>) {
-        field::header(out);
+        copy_binary::header(out);
     }
 
     fn end(&self, out: &mut Vec<u8>) {
-        field::trailer(out);
+        copy_binary::trailer(out);
     }
 }
 
 /// Street, street, city, state, zip.
 #[inline]
-fn address(out: &mut Vec<u8>, s: &mut Stream) {
+fn address<F: Fields>(out: &mut Vec<u8>, s: &mut Stream) {
     for _ in 0..3 {
-        field::text(out, |out| s.letters(out, 10, 20));
+        F::text(out, |out| s.letters(out, 10, 20));
     }
-    field::text(out, |out| s.letters(out, 2, 2));
-    field::text(out, |out| s.zip(out));
+    F::text(out, |out| s.letters(out, 2, 2));
+    F::text(out, |out| s.zip(out));
 }
 
 /// Lines of an order: the first draw of its stream.

@@ -3,9 +3,9 @@
 //! In: a scale (warehouses). Out: numbers and statements. Must never: differ from HammerDB's schema
 //! in a table, a column, its place or its type, because its users' queries are to run unchanged.
 
+use super::schema_mysql;
 use crate::catalog::Tables;
-use crate::{Error, sql};
-use prony_server::Control;
+use crate::oltp::engine::Engine;
 
 /// Items, whatever the scale.
 pub const ITEMS: u32 = 100_000;
@@ -137,12 +137,19 @@ impl Tables for Table {
         Table::name(self)
     }
 
-    fn columns(self) -> Vec<&'static str> {
-        Table::columns(self).iter().map(|(name, _)| *name).collect()
+    fn columns(self, engine: Engine) -> Vec<&'static str> {
+        let columns = match engine {
+            Engine::Postgres => Table::columns(self),
+            Engine::MySql => schema_mysql::columns(self),
+        };
+        columns.iter().map(|(name, _)| *name).collect()
     }
 
-    fn key(self) -> &'static [&'static str] {
-        Table::key(self)
+    fn key(self, engine: Engine) -> &'static [&'static str] {
+        match engine {
+            Engine::Postgres => Table::key(self),
+            Engine::MySql => schema_mysql::key(self),
+        }
     }
 }
 
@@ -212,22 +219,6 @@ impl Index {
             format!("alter table {table} add constraint {name} primary key using index {name}")
         })
     }
-}
-
-/// Names of the valid indexes of the nine tables, partitions included, of which this holds.
-pub(super) fn indexes(control: &mut Control, holds: &str) -> Result<Vec<String>, Error> {
-    let tables = Table::ALL.map(|table| format!("to_regclass('{}')", table.name()));
-    let sql = format!(
-        "select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid \
-         where (i.indrelid in ({}) or i.indrelid in (select inhrelid from pg_inherits \
-          where inhparent = to_regclass('order_line'))) and i.indisvalid and {holds}",
-        tables.join(", ")
-    );
-    let rows = sql::rows(control, "reading the indexes", &sql)?;
-    Ok(rows
-        .iter()
-        .filter_map(|row| row.text(0).map(str::to_owned))
-        .collect())
 }
 
 /// Columns that may be NULL.

@@ -5,7 +5,7 @@
 use super::input::StockLevel;
 use super::procedures::Function;
 use super::profile::Profile;
-use super::way::{BEGIN, COMMIT, Mode, Set, Way, int, int_of, missing};
+use super::way::{BEGIN, COMMIT, Mode, Set, Way, call, int, int_of, missing};
 use prony_session::{Db, DbError};
 use prony_wire::Statement;
 
@@ -34,7 +34,7 @@ const ORDERS: i64 = 20;
 impl StockLevels {
     /// In this mode, by this profile.
     pub fn new(set: &mut Set, mode: Mode, profile: &Profile) -> Self {
-        let call = format!("SELECT {}($1, $2, $3)", function(profile).name);
+        let call = call(set.engine, &function(profile).name, 3, true);
         let each = |set: &mut Set| Sql {
             begin: set.add(BEGIN),
             district: set.add(DISTRICT),

@@ -2,7 +2,7 @@
 //!
 //! In: numbers. Out: text in buffers that are used again and again. Must never: lose a cent.
 
-use super::input::LINES_MAX;
+use super::input::{LINES_MAX, Line};
 use std::fmt::{Display, Write};
 
 /// One user's buffers.
@@ -48,6 +48,26 @@ pub fn array(out: &mut String, numbers: impl Iterator<Item = u32>) {
     out.push_str(if out.is_empty() { "{}" } else { "}" });
 }
 
+/// Characters of each part of a line in [`packed`]: item, supplying warehouse, quantity.
+pub const PACKED: [usize; 3] = [6, 7, 2];
+
+/// Writes the lines of an order one after the other, each number with its zeros in front, as MySQL's
+/// procedures take them.
+pub fn packed(out: &mut String, lines: &[Line]) {
+    out.clear();
+    let mut digits = itoa::Buffer::new();
+    for line in lines {
+        for (number, width) in [line.item, line.supply, line.quantity]
+            .into_iter()
+            .zip(PACKED)
+        {
+            let number = digits.format(number);
+            out.extend((number.len()..width).map(|_| '0'));
+            out.push_str(number);
+        }
+    }
+}
+
 /// Writes an amount with its two decimals. `cents` is not negative.
 pub fn money(out: &mut String, cents: i64) {
     out.clear();
@@ -88,6 +108,14 @@ mod tests {
         assert_eq!(out, "{7,100000}");
         array(&mut out, std::iter::empty());
         assert_eq!(out, "{}");
+        let line = |item, supply, quantity| Line {
+            item,
+            supply,
+            quantity,
+            wave: 1,
+        };
+        packed(&mut out, &[line(7, 12, 10), line(100_000, 1_000_000, 3)]);
+        assert_eq!(out, "000007000001210100000100000003");
         for (cents, text) in [(5, "0.05"), (100, "1.00"), (500_000, "5000.00")] {
             money(&mut out, cents);
             assert_eq!(out, text);

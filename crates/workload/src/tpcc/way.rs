@@ -1,19 +1,21 @@
-//! How a transaction is carried out, and what its parts have in common.
+//! How a transaction is carried out, and what its parts have in common, on every engine.
 //!
-//! In: an option, replies. Out: a [`Mode`], values of replies. Must never: take a missing row for a
-//! value.
+//! In: an option, an engine, replies. Out: a [`Mode`], statements, values of replies. Must never:
+//! take a missing row for a value.
 
-use prony_session::{DbError, Rows};
+use crate::oltp::engine::Engine;
+use prony_session::{Db, DbError, Rows};
 use prony_wire::{Row, Statement, Statements, Value};
 
 /// How transactions are carried out. Their figures do not compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// One call of a function on the server a transaction.
+    /// One call of a function, or of a procedure, on the server a transaction.
     Procedures,
     /// A round trip for each statement.
     Statements,
-    /// Statements that do not need each other's results share a round trip.
+    /// Statements that do not need each other's results share a round trip: on PostgreSQL as a
+    /// pipeline of prepared ones, on MySQL and MariaDB, which have none, as one text.
     Pipelined,
 }
 
@@ -64,25 +66,108 @@ impl<S> Way<S> {
     }
 }
 
-/// The statements of all transactions, numbered, and their texts.
-#[derive(Debug, Default)]
+/// The statements of all transactions, numbered, and their texts, for one engine.
+#[derive(Debug)]
 pub struct Set {
+    /// For which.
+    pub engine: Engine,
+    mode: Mode,
     statements: Statements,
-    /// In order.
+    /// In order, as the server gets them.
     pub texts: Vec<String>,
 }
 
 impl Set {
-    /// Adds a statement.
+    /// An empty one.
+    pub fn new(engine: Engine, mode: Mode) -> Self {
+        Set {
+            engine,
+            mode,
+            statements: Statements::new(),
+            texts: Vec::new(),
+        }
+    }
+
+    /// Adds a statement that both engines understand.
     pub fn add(&mut self, sql: &str) -> Statement {
-        self.texts.push(sql.to_owned());
-        self.statements.add(sql)
+        self.texts.push(self.engine.shown(sql.to_owned()));
+        let statement = self.statements.add(sql);
+        match self.mode {
+            Mode::Pipelined => statement.joined(),
+            Mode::Procedures | Mode::Statements => statement,
+        }
+    }
+
+    /// Adds an `UPDATE` of one row that gives values of the changed row. Only PostgreSQL does so in
+    /// one statement; the others read the row again, which is the transaction's own by then.
+    /// `key` comes first among the placeholders.
+    pub fn change(&mut self, table: &str, set: &str, key: &str, columns: &str) -> Change {
+        let update = format!("UPDATE {table} SET {set} WHERE {key}");
+        match self.engine {
+            Engine::Postgres => Change {
+                update: self.add(&format!("{update} RETURNING {columns}")),
+                read: None,
+            },
+            Engine::MySql => Change {
+                update: self.add(&update),
+                read: Some(self.add(&format!("SELECT {columns} FROM {table} WHERE {key}"))),
+            },
+        }
+    }
+}
+
+/// A changed row, and values of it.
+#[derive(Debug)]
+pub struct Change {
+    update: Statement,
+    /// Where the update does not give them.
+    read: Option<Statement>,
+}
+
+impl Change {
+    /// Changes and reads.
+    pub async fn run<'a>(&self, db: &'a mut Db, values: &[Value<'_>]) -> Result<Rows<'a>, DbError> {
+        let Some(read) = &self.read else {
+            return db.exec(&self.update, values).await;
+        };
+        db.exec(&self.update, values).await?;
+        db.exec(read, &values[..read.parameters()]).await
+    }
+
+    /// Adds both to the next request.
+    pub fn push(&self, db: &mut Db, values: &[Value<'_>]) -> Result<(), DbError> {
+        db.push(&self.update, values)?;
+        match &self.read {
+            Some(read) => db.push(read, &values[..read.parameters()]),
+            None => Ok(()),
+        }
+    }
+
+    /// Results that it adds to a request; the row is the last one's.
+    pub fn results(&self) -> usize {
+        match self.read {
+            Some(_) => 2,
+            None => 1,
+        }
     }
 }
 
 /// SQLSTATE with which a function tells that it met an unused item: its transaction is rolled back
 /// as intended. No class of PostgreSQL's begins like this.
 pub const UNUSED_CODE: [u8; 5] = *b"PRN01";
+
+/// The statement that calls a function or a procedure with so many arguments; `one`: it gives a
+/// single value.
+pub fn call(engine: Engine, name: &str, arguments: usize, one: bool) -> String {
+    let places: Vec<String> = (1..=arguments).map(|n| format!("${n}")).collect();
+    let places = places.join(", ");
+    match (engine, one) {
+        (Engine::MySql, _) => format!("CALL {name}({places})"),
+        // A single value needs no table.
+        (Engine::Postgres, true) => format!("SELECT {name}({places})"),
+        (Engine::Postgres, false) => format!("SELECT * FROM {name}({places})"),
+    }
+}
 
 /// Opens a block.
 pub const BEGIN: &str = "BEGIN";

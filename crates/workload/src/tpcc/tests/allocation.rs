@@ -1,6 +1,7 @@
 //! Once it is warm, a user allocates nothing for a transaction that succeeds, in any mode.
 
 use crate::counting::ALLOCATED;
+use crate::oltp::engine::Engine;
 use crate::played::{Memory, message, play};
 use crate::tpcc::OrderEntryProgram;
 use crate::tpcc::input::Kind;
@@ -38,7 +39,7 @@ fn no_transaction_allocates() {
             mode,
             ..Asked::default()
         };
-        let program = OrderEntryProgram::new(asked, 3);
+        let program = OrderEntryProgram::new(Engine::Postgres, asked, 3);
         let exchange = Exchange::postgres(QueryMode::Prepared, false);
         let mut memory = Memory::default();
         let answer = |request: &[u8]| memory.answer(request, |memory, sql, _| sevens(memory, sql));

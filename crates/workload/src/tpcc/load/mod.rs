@@ -8,15 +8,20 @@
 //! take warehouses from a queue, each in one transaction with the note that it is there; started
 //! again, a load goes on with what is missing. Few warehouses and one loader instead fill the tables
 //! in the transaction that creates them, where COPY may freeze rows. Keys come last, as unique
-//! indexes that become primary keys in the transaction that takes the note away.
+//! indexes that become primary keys in the transaction that takes the note away. What is different on
+//! MySQL and MariaDB is in `mysql`.
 
+mod mysql;
+
+use super::indexes::valid;
 use super::layout::Layout;
 use super::random::LastNames;
 use super::record::{self, Record};
 use super::rows::{Content, Rows, order_lines};
-use super::schema::{MAX_SCALE, Table, indexes};
+use super::schema::{MAX_SCALE, Table};
 use crate::catalog::{self, Found};
 use crate::loader::{self, Loader};
+use crate::oltp::engine::Engine;
 use crate::parts::{self, Queue};
 use crate::progress::Meter;
 use crate::remains::Broken;
@@ -144,11 +149,14 @@ struct Job<'a> {
 
 impl Job<'_> {
     fn run(&self, remains: &mut Remains) -> Result<Done, Error> {
-        let mut control = self.loader.connect(self.request.target)?;
+        let mut control = self.loader.connect_any(self.request.target)?;
         self.loader.lock_out_others(&mut control, "tpcc")?;
         let old = catalog::find::<Table>(&mut control)?;
         catalog::refuse_foreign(&old)?;
         let begun = record::find(&mut control)?;
+        if Engine::of(&control) == Engine::MySql {
+            return self.on_mysql(control, &old, begun, remains);
+        }
         let method = self.method(begun.as_ref());
         let record = match begun {
             Some(record) => {
@@ -324,7 +332,7 @@ impl Job<'_> {
     /// Builds the indexes that are not there yet.
     fn keys(&self, control: &mut Control, target: &Target) -> Result<(), Error> {
         self.loader.meter.enter(Phase::Keys, "");
-        let there = indexes(control, "true")?;
+        let there = valid(control, "true")?;
         let mut missing = self.layout.builds();
         missing.retain(|index| !there.contains(&index.name));
         let missing: Vec<String> = missing.into_iter().map(|index| index.statement).collect();
@@ -334,7 +342,7 @@ impl Job<'_> {
 
     /// Makes the primary keys and takes the note away.
     fn finish(&self, control: &mut Control) -> Result<(), Error> {
-        let primary = indexes(control, "i.indisprimary")?;
+        let primary = valid(control, "i.indisprimary")?;
         let mut statements = vec!["begin".to_owned()];
         let mut missing = self.layout.builds();
         missing.retain(|index| !primary.contains(&index.name));

@@ -1,15 +1,12 @@
-//! The functions of the mode `procedures`, on the server.
+//! The functions of the mode `procedures` on PostgreSQL.
 //!
 //! In: functions, a control connection. Out: the same functions in the first schema of the search
 //! path. Must never: touch a routine whose name does not begin with Prony's prefix, or replace one
 //! that is as it should be: another run may be calling it.
 
+use super::{DOING, PREFIX, run};
 use crate::{Error, sql};
 use prony_server::Control;
-use prony_server::control::Error as ControlError;
-
-/// With what the names of all of them begin; also in `OURS`.
-const PREFIX: &str = "prony_tpcc_";
 
 /// One function.
 #[derive(Clone, Debug)]
@@ -129,23 +126,4 @@ fn installed(control: &mut Control, name: &str) -> Result<Vec<String>, Error> {
     )?;
     let names = rows.iter().filter_map(|row| row.text(0));
     Ok(names.map(str::to_owned).collect())
-}
-
-const DOING: &str = "installing the functions of tpcc";
-
-fn run(control: &mut Control, text: &str) -> Result<(), Error> {
-    control.execute(text).map(|_| ()).map_err(refused)
-}
-
-fn refused(error: ControlError) -> Error {
-    // Insufficient privilege: the schema is not this user's to change.
-    if error.sqlstate() == Some("42501") {
-        return Error::Data {
-            problem: format!("{DOING}: {error}"),
-            hint: "run once as the owner of the tables (any later user can call the functions), \
-                   or set the option mode = \"statements\""
-                .to_owned(),
-        };
-    }
-    sql::server(DOING, error)
 }

@@ -1,0 +1,215 @@
+"""Prony called as sysbench beside sysbench, by identical command lines, on a MariaDB.
+
+In: a release build of prony, sysbench, MariaDB's programs. Out: Markdown. Must never: measure both at
+once, or give one of them an option that the other does not get.
+
+CPU is user and system time of the whole client process, connecting and preparing included, for each
+query that the tool's own report counts; QPS is what that report says.
+"""
+import dataclasses
+import os
+import pathlib
+import re
+import shutil
+
+from . import figures
+from .cases import CONNECTED, CONNECTIONS, LUA, ROWS, SYSBENCH_LOADS, SYSBENCH_RUNS, TABLES, SysbenchRun
+from .maria import Maria
+from .server import Trouble
+from .tools import Measurement, execute
+
+# A point select by a script: what scripts for sysbench are like, statements prepared once.
+LUA_TEXT = """\
+function thread_init()
+  drv = sysbench.sql.driver()
+  con = drv:connect()
+  statements, keys = {}, {}
+  for i = 1, sysbench.opt.tables do
+    statements[i] = con:prepare("SELECT c FROM sbtest" .. i .. " WHERE id=?")
+    keys[i] = statements[i]:bind_create(sysbench.sql.type.INT)
+    statements[i]:bind_param(keys[i])
+  end
+end
+function thread_done()
+  for i = 1, sysbench.opt.tables do statements[i]:close() end
+  con:disconnect()
+end
+function event()
+  local i = sysbench.rand.uniform(1, sysbench.opt.tables)
+  keys[i]:set(sysbench.rand.default(1, sysbench.opt.table_size))
+  statements[i]:execute()
+end
+sysbench.cmdline.options = { tables = {"tables", 1}, table_size = {"rows", 10000} }
+"""
+
+
+@dataclasses.dataclass
+class Queries(Measurement):
+    """What one run cost and delivered; `transactions` are queries and `tps` is QPS."""
+
+    events: int = 0
+
+
+def read_report(said):
+    """(queries, QPS, events) of a report of sysbench."""
+    queries = re.search(r"^    queries: +(\d+) +\(([0-9.]+) per sec\.\)", said, re.M)
+    events = re.search(r"^    transactions: +(\d+) ", said, re.M)
+    if not queries or not events or int(queries.group(1)) == 0:
+        raise Trouble("cannot read the report:\n" + said[-2000:])
+    return int(queries.group(1)), float(queries.group(2)), int(events.group(1))
+
+
+class Tool:
+    """One of the two, both called in the same way."""
+
+    def __init__(self, name, program, server, home):
+        self.name = name
+        self.program = program
+        self.server = server
+        self.home = home
+        # The password is in a file, not among the arguments, where everybody sees it.
+        self.config = os.path.join(home, "config")
+        with open(os.open(self.config, os.O_CREAT | os.O_WRONLY, 0o600), "w") as file:
+            file.write(f"mysql-user={server.user}\nmysql-password={server.password}\nmysql-db={server.database}\n")
+        pathlib.Path(home, LUA).write_text(LUA_TEXT)
+
+    def call(self, network, words, watch_memory=False):
+        """Its Measurement so far, and what it says."""
+        place = [f"--mysql-socket={self.server.socket}"] if network == "unix" else ["--mysql-host=127.0.0.1", f"--mysql-port={self.server.port}"]
+        environment = {key: value for key, value in os.environ.items() if not key.startswith(("MYSQL", "LUA_", "PRONY_"))}
+        for name in ("HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+            environment[name] = self.home
+        command = [self.program, f"--config-file={self.config}", *place, *words]
+        return execute(command, environment, watch_memory=watch_memory, folder=self.home)
+
+    def prepare(self, tables, rows):
+        """Makes the tables."""
+        return self.call("unix", ["--threads=2", f"--tables={tables}", f"--table-size={rows}", "oltp_read_write", "prepare"])[0]
+
+    def run(self, case, seconds, watch_memory=False):
+        """Drives the case's load."""
+        words = [f"--threads={case.threads}", f"--time={seconds}", "--events=0", f"--tables={TABLES}", f"--table-size={ROWS}"]
+        words += ["--rand-type=uniform", *case.options, case.test, "run"]
+        found, said = self.call(case.network, words, watch_memory)
+        return Queries(found.wall_s, found.cpu_s, *read_report(said)[:2], found.peak_bytes, read_report(said)[2])
+
+
+RUN_HEAD = [
+    "case",
+    "client CPU per query, Prony / sysbench",
+    "wanted",
+    "",
+    "QPS, Prony / sysbench",
+    "wanted",
+    "",
+    "CPU, µs per query (medians)",
+    "QPS (medians)",
+]
+
+LOAD_HEAD = [
+    "case",
+    "times as fast as sysbench",
+    "wanted",
+    "",
+    "client CPU, Prony / sysbench",
+    "wanted",
+    "",
+    "time, s (medians)",
+    "client CPU, s (medians)",
+]
+
+CONNECTED_HEAD = ["oltp_point_select, " + f"{CONNECTIONS:,} threads", "QPS", "peak of the client, MB"]
+
+
+def empty(server):
+    """No tables, and no dirty pages of those before."""
+    tables = server.sql(f"select table_name from information_schema.tables where table_schema = '{server.database}'").split()
+    for table in tables:
+        server.sql(f"drop table `{table}`")
+    server.sql("set global innodb_max_dirty_pages_pct = 0")
+    server.sql("do sleep(1); set global innodb_max_dirty_pages_pct = 90")
+
+
+def connected(tools, seconds, say):
+    """Rows of the table of many connections. What cannot be done is said in its row."""
+    rows = []
+    for tool in tools:
+        say(f"{CONNECTED}: {tool.name}, {CONNECTIONS} threads")
+        case = SysbenchRun(CONNECTED, "", "oltp_point_select", CONNECTIONS, "unix", None, None)
+        try:
+            found = tool.run(case, seconds, watch_memory=True)
+            rows.append([tool.name, f"{found.tps:,.0f}", f"{found.peak_bytes / 1e6:.0f}"])
+        except Trouble as problem:
+            lines = [line for line in str(problem).splitlines() if "FATAL" in line] or str(problem).splitlines()[-1:]
+            rows.append([tool.name, "fails: " + lines[0].replace("|", "/")[:160], ""])
+    return rows
+
+
+def find_sysbench():
+    """The distribution's sysbench."""
+    program = os.environ.get("SYSBENCH") or shutil.which("sysbench")
+    if not program:
+        raise Trouble("there is no sysbench: apt install sysbench, or name one in SYSBENCH")
+    return program
+
+
+def measure(asked, home, say, in_turn, intro):
+    """Measures what was chosen on a server of its own; returns the report, raw figures, and the server's directory."""
+    chosen, raw, parts = set(asked.cases), {}, ["## Prony called as sysbench, and sysbench"]
+    settings = {"innodb-buffer-pool-size": asked.shared_buffers.replace("GB", "G").replace("MB", "M")}
+    settings |= {"innodb-log-file-size": "1G", "max-connections": CONNECTIONS + 200, "thread-cache-size": 256}
+    settings |= {"back-log": CONNECTIONS, "max-prepared-stmt-count": 1_000_000, "table-open-cache": 10_000}
+    with Maria(settings) as server:
+        homes = {name: os.path.join(home, name) for name in ("prony", "sysbench")}
+        for folder in homes.values():
+            os.mkdir(folder)
+        link = os.path.join(homes["prony"], "sysbench")
+        os.symlink(asked.prony, link)
+        tools = [Tool("prony", link, server, homes["prony"]), Tool("sysbench", find_sysbench(), server, homes["sysbench"])]
+        names = "version() @@innodb_flush_log_at_trx_commit @@sync_binlog @@innodb_buffer_pool_size".split()
+        shown = ", ".join(f"{name.strip('@')} {server.sql('select ' + name)}" for name in names)
+        parts.append("\n".join([
+            *intro(),
+            f"- {shown}",
+            f"- {TABLES} tables of {ROWS:,} rows, uniform distribution; medians of {asked.pairs} interleaved pairs (smallest–largest); runs of {asked.seconds} s; client CPU per query of the whole process",
+        ]))
+        say(parts[-1])
+        rows = []
+        for case in (case for case in SYSBENCH_LOADS if case.id in chosen):
+            say(f"{case.id}: {asked.pairs} pairs")
+
+            def build(tool, case=case):
+                empty(server)
+                result = tool.prepare(case.tables, case.rows)
+                say(f"  {tool.name:8} {result.wall_s:6.2f} s, client CPU {result.cpu_s:5.2f} s")
+                return result
+
+            raw[case.id] = found = in_turn(tools, asked.pairs, build)
+            rows.append(figures.load_row(case, found["prony"], found["sysbench"]))
+        if rows:
+            parts.append(figures.table(LOAD_HEAD, rows))
+        if chosen - {case.id for case in SYSBENCH_LOADS}:
+            empty(server)
+            tools[1].prepare(TABLES, ROWS)
+        rows = []
+        for case in (case for case in SYSBENCH_RUNS if case.id in chosen):
+            say(f"{case.id}: {asked.pairs} pairs of {asked.seconds} s")
+
+            def drive(tool, case=case):
+                result = tool.run(case, asked.seconds)
+                say(f"  {tool.name:8} {result.tps:9,.0f} QPS, {result.cpu_us_per_transaction:6.2f} µs CPU")
+                return result
+
+            try:
+                raw[case.id] = found = in_turn(tools, asked.pairs, drive)
+            except Trouble as problem:
+                say(f"{case.id}: {problem}")
+                raw[case.id] = {"failed": str(problem)}
+                rows.append([case.title, "could not be measured"] + [""] * 7)
+                continue
+            rows.append(figures.run_row(case, found["prony"], found["sysbench"]))
+        if rows:
+            parts.append(figures.table(RUN_HEAD, rows))
+        if CONNECTED in chosen:
+            parts.append(figures.table(CONNECTED_HEAD, connected(tools, asked.seconds, say)))
+    return "\n\n".join(parts), raw, server.directory
