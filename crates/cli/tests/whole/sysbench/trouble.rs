@@ -265,16 +265,23 @@ fn what_prony_does_not_do_it_says() {
         assert_eq!(ended.code, Some(1), "{words}: {all}");
         assert!(all.contains(said), "{words}: {all}");
     }
-    std::fs::write(bench.home.join("mine.lua"), "function event() end\n").expect("a file");
-    let script = bench.sysbench("./mine.lua run").failed(1);
-    assert!(
-        script.contains("FATAL: scripts are not supported yet"),
-        "{script}"
-    );
     assert_eq!(tables(&bench), 0);
     let mut command = bench.command("--version");
     command.env("PRONY_SYSBENCH_COMPAT", "0.5");
     let ended = bench.ended(command.output().expect("it starts"));
     assert!(ended.err.contains("use 1.0 or 1.1"), "{ended:?}");
     assert_eq!(ended.code, Some(1));
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_waited_for_as_long_as_asked() {
+    let bench = Bench::new(Driver::Mysql, "sb_silent");
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = silent.local_addr().expect("bound").port();
+    let words = format!("--mysql-port={port} --thread-init-timeout=1 oltp_read_only run");
+    let mut command = bench.command(&words);
+    command.env("PRONY_SYSBENCH_COMPAT", "1.1");
+    let out = bench.ended(command.output().expect("it starts")).failed(2);
+    let line = "FATAL: Worker threads failed to initialize within 1 seconds!\n";
+    assert!(out.ends_with(line), "{out}");
 }
