@@ -36,6 +36,8 @@ pub enum Asked {
     Linger,
     /// The script ignores an error that is not one of those that are ignored.
     Restart,
+    /// The thread is ready for its events.
+    Ready,
 }
 
 fn unknown() -> Error {
@@ -83,6 +85,7 @@ impl FromLuaMulti for Asked {
             12 => Asked::Fail(lossy(values.pop_front()), lossy(values.pop_front())),
             13 => Asked::Linger,
             14 => Asked::Restart,
+            15 => Asked::Ready,
             _ => return Err(unknown()),
         })
     }

@@ -75,6 +75,10 @@ impl Program for LuaProgram {
         &["event"]
     }
 
+    fn has_prologue(&self) -> bool {
+        self.task == Task::Run
+    }
+
     fn user(&self, id: UserId, db: Db) -> Boxed {
         let owner = Owner {
             id,

@@ -36,6 +36,8 @@ pub struct User {
     values: Values,
     /// It waits for its next event, and can be told that there is none.
     waits: bool,
+    /// When its event began, nanoseconds of the run's clock.
+    begun_ns: u64,
 }
 
 /// What the script's coroutine wants, or why it cannot go on.
@@ -75,6 +77,7 @@ impl User {
             prepared: Prepared::default(),
             values: Values::default(),
             waits: false,
+            begun_ns: 0,
         })
     }
 
@@ -140,6 +143,10 @@ impl User {
             }
             Asked::Stop => {
                 if db.is_under_way() {
+                    if db.noticed_ns() == self.begun_ns {
+                        // An event that asked for nothing: the clock is read for its end.
+                        db.sleep(Duration::from_nanos(1)).await;
+                    }
                     db.end_open(Outcome::Committed);
                 }
                 Answer::Done
@@ -164,6 +171,10 @@ impl User {
                 count(db, counter);
                 Answer::Done
             }
+            Asked::Ready => {
+                db.gate().await;
+                Answer::Done
+            }
             Asked::Linger => {
                 db.linger();
                 Answer::Done
@@ -186,7 +197,10 @@ impl User {
         let started = db.start(0).await;
         self.waits = false;
         match started {
-            Ok(()) => Ok(Answer::Flag(true)),
+            Ok(()) => {
+                self.begun_ns = db.noticed_ns();
+                Ok(Answer::Flag(true))
+            }
             Err(Ended::Failed(reason)) => Err(self.give_up("thread_run", &reason)),
             Err(Ended::Stopped | Ended::Finished) => Ok(Answer::Flag(false)),
         }

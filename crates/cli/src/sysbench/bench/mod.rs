@@ -119,6 +119,9 @@ pub fn run(
                 writer.discard();
             }
             signals.pass_on();
+            if told() {
+                return Err(Ended::Status(1));
+            }
             return Err(call.fails(&not_begun(bench, &error)));
         }
     };

@@ -13,6 +13,7 @@ local depth = 0
 -- What the loop can be asked for; request.rs has the same numbers.
 core.QUERY, core.EXECUTE, core.PREPARE, core.ROWS, core.MORE, core.START, core.STOP = 1, 2, 3, 4, 5, 6, 7
 core.FORGET, core.SLEEP, core.RENEW, core.COUNT, core.FAIL, core.LINGER, core.RESTART = 8, 9, 10, 11, 12, 13, 14
+core.READY = 15
 
 -- Asks, and gives what is answered. A user runs in a coroutine and is resumed with the answer; the
 -- states of the front have none and are answered at once.

@@ -74,6 +74,7 @@ function core.thread(chunk)
    if type(thread_init) == "function" then
       call("thread_init", thread_init, id)
    end
+   ask(core.READY)
    call("thread_run", thread_run, id)
    ask(core.LINGER)
    if type(thread_done) == "function" then
