@@ -44,7 +44,7 @@ def runs():
     ):
         exact = not any(word in options for word in ("threads", "rate"))
         yield prepared(f"{SIZE} {options} --events=10 oltp_read_write run", exact)
-    yield prepared(f"{SIZE} --time=2 --report-interval=1 oltp_point_select run")
+    yield prepared(f"{SIZE} --time=3 --report-interval=2 oltp_point_select run")
     yield prepared(f"{SIZE} --time=4 --rate=50 --report-interval=3 --report-checkpoints=2 oltp_point_select run")
     yield prepared(f"{SIZE} --random-points=3 --events=5 select_random_points run", True)
     yield prepared(f"{SIZE} --number-of-ranges=3 --delta=9 --events=5 select_random_ranges run", True)

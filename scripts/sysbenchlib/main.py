@@ -88,22 +88,28 @@ def statements(server, case, tool):
     with open(server.log, errors="replace") as log:
         log.seek(start)
         text = log.read()
-    sessions = collections.defaultdict(list)
+    sessions, last = collections.defaultdict(list), []
     for line in text.split("\n"):
-        entry = re.match(r"(?:\d{6} +[\d:]+)?\t *(\d+) (Query|Execute)\t(.*)", line)
+        entry = re.match(r"(?:\d{6} +[\d:]+)?\s*(\d+) (\w[\w ]*)\t(.*)", line)
         if entry:
-            sessions[entry[1]].append(value_free(entry[3]))
+            last = sessions[entry[1]] if entry[2] in ("Query", "Execute") else []
+            last.append(entry[3])
+        elif last:
+            # A statement of several lines.
+            last[-1] += " " + line
+    sessions = {number: [value_free(one) for one in said] for number, said in sessions.items() if said}
     # That of the events begins with none of the questions of a set-up.
     events = [s for s in sessions.values() if re.match(r"(BEGIN|(SELECT|UPDATE|DELETE|INSERT)\b.*\bsbtest)", s[0])]
     asks = [s for s in events if not any("information_schema" in one or "max(id)" in one for one in s)]
+    if not asks and tool.program == MODEL:
+        raise Trouble(f"no statement of sysbench is in the log: {case.line}")
     return {"exit status": found["exit status"], "statements": "\n".join("\n".join(one) for one in asks)}
 
 
 def value_free(text):
-    text = re.sub(r"'[^']*'", "'S'", text)
-    # A list of rows is as long as the events are many.
-    text = re.sub(r"-?\b\d+\b", "N", re.sub(r"sbtest\d+", "sbtestN", text))
-    return text
+    """A statement without its values and its blanks."""
+    text = re.sub(r"\s+", " ", re.sub(r"'[^']*'", "'S'", text)).strip()
+    return re.sub(r"-?\b\d+\b", "N", re.sub(r"sbtest\d+", "sbtestN", text))
 
 
 def differences(title, expected, found):

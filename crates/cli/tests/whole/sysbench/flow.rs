@@ -10,12 +10,12 @@ fn shape(text: &str) -> String {
     for letter in text.chars() {
         let letter = if letter.is_ascii_digit() { 'N' } else { letter };
         let number = (letter == 'N' || letter == '.') && last == 'N';
-        if !number && !(letter == ' ' && last == ' ') {
-            shape.push(letter);
+        let blank = letter == ' ' && last == ' ';
+        if number || blank {
+            continue;
         }
-        if !number {
-            last = letter;
-        }
+        shape.push(letter);
+        last = letter;
     }
     shape
 }
