@@ -83,6 +83,7 @@ impl Program for LuaProgram {
         let owner = Owner {
             id,
             is_legacy: Some(self.is_legacy),
+            is_front: false,
         };
         let user = User::new(&self.shared, &self.task, &owner, self.beat(id.worker));
         let shared = Arc::clone(&self.shared);
