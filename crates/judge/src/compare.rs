@@ -10,7 +10,8 @@ mod rules;
 
 use crate::all;
 use Severity::{Caveat, Invalid, Note};
-use prony_store::{Check, Run, Severity, State};
+pub(crate) use prony_store::Severity;
+use prony_store::{Check, Run, State};
 use rules::{FOR_REFERENCE, OTHER_PROMISE, OTHER_WORK, PROMISES, RULES, plain, setting};
 use serde::Serialize;
 
@@ -230,9 +231,9 @@ fn unusable(a: &Run, b: &Run) -> Vec<Difference> {
     found
 }
 
-const NONE: &str = "none";
+pub(crate) const NONE: &str = "none";
 
-fn ids(checks: &[Check], severity: Severity) -> String {
+pub(crate) fn ids(checks: &[Check], severity: Severity) -> String {
     let of_it = checks.iter().filter(|check| check.severity == severity);
     let mut ids: Vec<&str> = of_it.map(|check| check.id.as_str()).collect();
     ids.sort_unstable();
@@ -240,6 +241,17 @@ fn ids(checks: &[Check], severity: Severity) -> String {
         true => NONE.to_owned(),
         false => ids.join(", "),
     }
+}
+
+/// What a Run says of how long a commit lasts, as `name value`; `None` where it says nothing.
+pub(crate) fn promises(run: &Run) -> Option<String> {
+    let settings = &run.server.settings;
+    let said = PROMISES.iter().filter_map(|name| {
+        let value = settings.get(*name)?;
+        Some(format!("{name} {}", plain(value)))
+    });
+    let said: Vec<String> = said.collect();
+    (!said.is_empty()).then(|| said.join(", "))
 }
 
 fn state(state: State) -> String {

@@ -14,6 +14,7 @@ mod length;
 mod limits;
 mod littles_law;
 mod machine;
+pub mod price;
 mod rate;
 #[cfg(test)]
 mod sample;

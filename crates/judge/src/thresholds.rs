@@ -36,6 +36,17 @@
 //! | `response-limits` | caveat | a 90th percentile above the workload's limit for its kind |
 //! | `one-host` | note | unix socket, loopback, or a server of Prony's own |
 //! | `no-split` | note | no kernel stamps |
+//!
+//! Of prices:
+//!
+//! | remark | severity | where it begins |
+//! | --- | --- | --- |
+//! | `old-prices` | caveat | may be older than 90 days |
+//! | `example-prices` | caveat | the sheet is an example that comes with Prony |
+//! | `durability-unknown` | caveat | the runs do not say what a commit survives |
+//! | `run-caveats` | caveat | a run has any |
+//! | `replicas-unknown` | note | the runs do not say how many replicas there were |
+//! | `one-run` | note | one run alone |
 
 /// Largest gap between the clients and those that the busy time accounts for, share of the clients.
 pub const LITTLE_GAP: f64 = 0.02;
@@ -84,3 +95,5 @@ pub const SPLIT_SAMPLES: u64 = 100;
 pub const BAD_STAMPS: f64 = 0.001;
 /// CPU time stolen by the hypervisor, share of the machine.
 pub const STEAL: f64 = 0.01;
+/// Age from which on a price is marked as old, days.
+pub const PRICE_OLD_DAYS: i64 = 90;
