@@ -6,8 +6,8 @@ mod hammer;
 use hammer::world::Fake;
 use prony_dialect::hammerdb::text::{counted, counter_log_header, log, log_header, share};
 use prony_dialect::hammerdb::{
-    BuildLine, Console, Driver, Invocation, ProcTiming, RunLine, Session, Settings, TimeProfile,
-    UserTiming, compat, read,
+    BuildLine, Console, Driver, Invocation, ProcTiming, Product, RunLine, Session, Settings,
+    TimeProfile, UserTiming, compat, read,
 };
 use proptest::prelude::*;
 
@@ -246,7 +246,8 @@ fn complaints_are_hammerdbs() {
 fn a_request_that_cannot_be_is_refused() {
     let (world, _) = auto(
         "diset tpcc pg_count_ware 2\ndiset tpcc pg_num_vu 3\nbuildschema\ndiset tpcc pg_count_ware x\nbuildschema
-         diset tpcc pg_async_scale true\ndiset tpcc pg_rampup -1\nvurun\ndbset db mysql\nbuildschema",
+         diset tpcc pg_async_scale true\ndiset tpcc pg_rampup -1\nvurun\ndbset db mysql
+         diset tpcc mysql_storage_engine tokudb\nbuildschema\ndiset tpcc mysql_duration x\nvurun",
     );
     assert!(world.builds.is_empty() && world.runs.is_empty());
     let said = lines(&world.memory.out);
@@ -256,7 +257,85 @@ fn a_request_that_cannot_be_is_refused() {
         "Error: pg_count_ware must be an integer of 1 or greater, not \"x\"",
         "Error: Prony does not offer pg_async_scale: diset tpcc pg_async_scale false",
         "Error: pg_rampup must be an integer of 0 to 1000000, not \"-1\"",
-        "Error: Prony's hammerdbcli builds and runs PostgreSQL only, not MySQL",
+        "Error: Prony does not offer mysql_storage_engine tokudb: diset tpcc mysql_storage_engine innodb",
+        "Error: mysql_duration must be an integer of 1 to 1000000, not \"x\"",
+    ] {
+        assert!(said.contains(&expected), "{expected}\n{said:#?}");
+    }
+}
+
+/// The commands and the texts of the recorded session with MariaDB.
+#[test]
+fn mariadb_is_asked_for_by_its_own_settings() {
+    let (world, status) = auto(
+        "dbset db maria\ndbset bm TPC-C
+         diset connection maria_host localhost\ndiset connection maria_port 6201
+         diset connection maria_socket /tmp/mysql.sock
+         diset tpcc maria_user maria\ndiset tpcc maria_pass geheim\ndiset tpcc maria_count_ware 2
+         buildschema\nvudestroy
+         diset tpcc maria_num_vu 2\ndiset connection maria_socket null\nbuildschema\nvudestroy
+         diset tpcc maria_rampup 0\ndiset tpcc maria_duration 1\ndiset tpcc maria_timeprofile true
+         diset tpcc maria_allwarehouse true\ndiset connection maria_ssl true
+         loadscript\nprint dict\nvuset vu 1\nvurun\nvudestroy\ncheckschema\nvudestroy\ndeleteschema",
+    );
+    assert_eq!(status, 0);
+    let [one, two] = &world.builds[..] else {
+        panic!("two builds");
+    };
+    assert_eq!((one.warehouses, one.vusers), (2, 1));
+    assert_eq!(one.owner.socket.as_deref(), Some("/tmp/mysql.sock"));
+    assert_eq!(
+        (one.owner.user.as_str(), one.owner.database.as_str()),
+        ("maria", "tpcc")
+    );
+    assert_eq!(
+        (one.superuser.user.as_str(), one.superuser.database.as_str()),
+        ("maria", "")
+    );
+    assert_eq!(one.owner.password.reveal(), "geheim");
+    assert_eq!(
+        (one.owner.ssl.clone(), one.owner.product),
+        (None, Product::MariaDb)
+    );
+    assert_eq!((two.owner.socket.as_deref(), two.owner.port), (None, 6201));
+    let run = &world.runs[0];
+    assert!(run.all_warehouses && run.time_profile.is_some() && !run.stored_procedures);
+    let ssl = run.login.ssl.as_ref().expect("it is asked for");
+    assert_eq!(
+        (ssl.ca.as_str(), &ssl.own),
+        ("/etc/mysql/certs/ca-cert.pem", &None)
+    );
+    let Driver::Timed {
+        rampup_min,
+        duration_min,
+        vacuum,
+    } = run.driver
+    else {
+        panic!("timed");
+    };
+    assert_eq!((rampup_min, duration_min, vacuum), (0, 1, false));
+    assert_eq!(world.deleted[0].owner.database, "tpcc");
+    let out = &world.memory.out;
+    assert!(!out.contains("geheim"), "{out}");
+    let said = lines(out);
+    for expected in [
+        "Database set to MariaDB",
+        "Benchmark set to TPC-C for MariaDB",
+        "Changed connection:maria_host from 127.0.0.1 to localhost for MariaDB",
+        "Changed tpcc:maria_user from root to maria for MariaDB",
+        "Building 2 Warehouses(s) with 1 Virtual User",
+        "Ready to create a 2 Warehouse MariaDB TPROC-C schema",
+        "in host LOCALHOST:/TMP/MYSQL.SOCK under user MARIA in database TPCC with storage engine INNODB?",
+        "Building 2 Warehouses with 3 Virtual Users, 2 active + 1 Monitor VU(dict value maria_num_vu is set to 2)",
+        "in host LOCALHOST:6201 under user MARIA in database TPCC with storage engine INNODB?",
+        "Vuser 1:CREATING DATABASE tpcc",
+        "Dictionary Settings for MariaDB",
+        " maria_ssl_windows_capath = C:\\mysql\\certs",
+        " maria_count_ware       = 2",
+        "Vuser 1:TEST RESULT : System achieved 252970 NOPM from 582385 MariaDB TPM",
+        "Do you want to check the TPCC TPROC-C schema",
+        "Do you want to delete the TPCC TPROC-C schema",
+        " in host LOCALHOST:6201 under user MARIA?",
     ] {
         assert!(said.contains(&expected), "{expected}\n{said:#?}");
     }

@@ -1,13 +1,20 @@
 //! Whether the client itself was the limit.
 //!
-//! In: a Run. Out: `client-limit`, `run-queue`, `client-wait`, `debug-build`. Must never: call a
-//! client idle because it polls: the shares are of CPU time.
+//! In: a Run. Out: `client-limit`, `client-headroom`, `client-machine`, `throttled`, `run-queue`,
+//! `client-wait`, `loop-delay`, `debug-build`. Must never: call a client idle because it polls: the
+//! shares are of CPU time.
+//!
+//! Whether this client could have driven twice as much is told by the CPU time of its busiest thread
+//! under this very load, not by a calibration against a server that does nothing: that would be of
+//! other statements, other replies and other batches, and would take time and CPU from each run. It
+//! is on the safe side, as the CPU time for each transaction falls when more of them come at once.
 
 use crate::thresholds::{
-    BUSY_THREAD_LIMIT, BUSY_THREAD_NEAR, CLIENT_WAIT, RUN_QUEUE, SPLIT_SAMPLES,
+    BUSY_THREAD_HALF, BUSY_THREAD_LIMIT, BUSY_THREAD_NEAR, CLIENT_MACHINE, CLIENT_WAIT, LOOP_DELAY,
+    RUN_QUEUE, SPLIT_SAMPLES, THROTTLED,
 };
 use crate::words::{percent, time};
-use crate::{all, found};
+use crate::{all, found, watch};
 use prony_store::{Check, Run, Severity};
 
 pub(crate) fn limit(run: &Run) -> Option<Check> {
@@ -25,6 +32,90 @@ pub(crate) fn limit(run: &Run) -> Option<Check> {
         _ => return None,
     };
     found("client-limit", Severity::Caveat, finding, more_threads(run))
+}
+
+/// Below the limit, but with less than as much again in hand.
+pub(crate) fn headroom(run: &Run) -> Option<Check> {
+    let busy = run.client.busiest_thread?;
+    if busy <= BUSY_THREAD_HALF || busy > BUSY_THREAD_NEAR {
+        return None;
+    }
+    found(
+        "client-headroom",
+        Severity::Note,
+        format!(
+            "This client could not have driven twice as much: its busiest thread used {} of a CPU, \
+             which leaves room for about {:.1} times this load.",
+            percent(busy),
+            1.0 / busy
+        ),
+        more_threads(run),
+    )
+}
+
+/// The whole machine of the client, where it is not the server's.
+pub(crate) fn machine(run: &Run) -> Option<Check> {
+    let busy = watch::client(run, |machine| machine.busy)?;
+    if busy <= CLIENT_MACHINE {
+        return None;
+    }
+    found(
+        "client-machine",
+        Severity::Caveat,
+        format!(
+            "The CPUs of the client's machine were {} busy: replies may have waited for one.",
+            percent(busy)
+        ),
+        "Run nothing else beside the client, or use a machine with more CPUs.",
+    )
+}
+
+/// A container's limit of CPU stops all of its threads for the rest of a period.
+pub(crate) fn throttled(run: &Run) -> Option<Check> {
+    let denied = watch::mean(run, |row| {
+        let throttled_s = row.client.as_ref()?.throttled_s?;
+        (row.seconds > 0.0).then(|| throttled_s / row.seconds)
+    })?;
+    if denied <= THROTTLED {
+        return None;
+    }
+    found(
+        "throttled",
+        Severity::Caveat,
+        format!(
+            "The CPU limit of this client's control group stopped it for {} of the time: replies \
+             waited, and latency is overstated.",
+            percent(denied)
+        ),
+        "Give the client's container more CPU (cpu.max, docker --cpus, Kubernetes limits).",
+    )
+}
+
+/// Where no stamps tell how long replies waited, the length of a turn says how long they may have.
+pub(crate) fn loop_delay(run: &Run) -> Option<Check> {
+    let figures = all(run)?;
+    let p99_ns = figures.response.p99_ns.filter(|ns| *ns > 0)? as f64;
+    if figures.split.is_some() {
+        return None;
+    }
+    let measured = run.series.iter().filter(|second| second.part == "measured");
+    let mut turns_ns: Vec<u64> = measured.map(|second| second.loop_delay_max_ns).collect();
+    turns_ns.sort_unstable();
+    let turn_ns = *turns_ns.get(turns_ns.len() / 2)? as f64;
+    if turn_ns <= LOOP_DELAY * p99_ns {
+        return None;
+    }
+    found(
+        "loop-delay",
+        Severity::Caveat,
+        format!(
+            "In half of the seconds a reply could wait in this client for {} or more, where the 99th \
+             percentile is {}: the upper percentiles are partly the client's.",
+            time(turn_ns),
+            time(p99_ns)
+        ),
+        more_threads(run),
+    )
 }
 
 /// More threads, as far as there are clients and CPUs for them.
@@ -122,7 +213,7 @@ pub(crate) fn debug_build(run: &Run) -> Option<Check> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::healthy;
+    use crate::sample::{healthy, observed_mut, watched, with_series};
 
     #[test]
     fn a_busy_thread() {
@@ -200,5 +291,58 @@ mod tests {
         assert_eq!(debug_build(&run), None);
         run.build.profile = "debug".to_owned();
         assert!(debug_build(&run).is_some());
+    }
+
+    #[test]
+    fn room_for_twice_as_much() {
+        let found = |busy| {
+            let mut run = healthy();
+            run.client.busiest_thread = Some(busy);
+            headroom(&run)
+        };
+        assert_eq!(found(0.5), None);
+        let check = found(0.75).unwrap();
+        assert_eq!(check.severity, Severity::Note);
+        assert!(check.finding.contains("about 1.3 times"), "{check:?}");
+        assert_eq!(found(0.95), None, "client-limit says it");
+    }
+
+    #[test]
+    fn the_clients_machine_and_its_limits() {
+        let mut run = watched();
+        assert_eq!((machine(&run), throttled(&run)), (None, None));
+        for row in &mut observed_mut(&mut run).series {
+            let client = row.client.get_or_insert_default();
+            (client.busy, client.throttled_s) = (Some(0.8), Some(0.05));
+        }
+        assert!(machine(&run).unwrap().finding.contains("80 % busy"));
+        assert!(
+            throttled(&run)
+                .unwrap()
+                .finding
+                .contains("5.0 % of the time")
+        );
+        run.observed = None;
+        assert_eq!((machine(&run), throttled(&run)), (None, None));
+    }
+
+    #[test]
+    fn turns_that_are_long_against_the_percentiles() {
+        let with = |turn_ns, p99_ns| {
+            let mut run = with_series(&[1000; 20]);
+            run.series
+                .iter_mut()
+                .for_each(|second| second.loop_delay_max_ns = turn_ns);
+            run.measured.kinds[0].split = None;
+            run.measured.kinds[0].response.p99_ns = p99_ns;
+            run
+        };
+        assert_eq!(loop_delay(&with(4_000_000, Some(9_000_000))), None);
+        let check = loop_delay(&with(6_000_000, Some(9_000_000))).unwrap();
+        assert!(check.finding.contains("6.00 ms or more"), "{check:?}");
+        assert_eq!(loop_delay(&with(6_000_000, None)), None);
+        let mut split = with(6_000_000, Some(9_000_000));
+        split.measured.kinds[0].split = healthy().measured.kinds[0].split.clone();
+        assert_eq!(loop_delay(&split), None, "client-wait knows better");
     }
 }

@@ -7,12 +7,12 @@
 //! differ, and why.
 
 mod rules;
+mod server;
 
 use crate::all;
 use Severity::{Caveat, Invalid, Note};
-pub(crate) use prony_store::Severity;
-use prony_store::{Check, Run, State};
-use rules::{FOR_REFERENCE, OTHER_PROMISE, OTHER_WORK, PROMISES, RULES, plain, setting};
+use prony_store::{Check, Run, Severity, State};
+use rules::{OTHER_PROMISE, OTHER_WORK, PROMISES, RULES, plain, setting};
 use serde::Serialize;
 
 /// What two Runs have in common, as far as it decides whether their figures compare.
@@ -101,7 +101,8 @@ pub fn compare(a: &Run, b: &Run) -> Comparison {
         difference(Invalid, name, of_a, of_b, OTHER_PROMISE)
     }));
     differences.extend(workload_settings(a, b));
-    differences.extend(server_settings(a, b));
+    differences.extend(server::seen(a, b));
+    differences.extend(server::settings(a, b));
     differences.extend(unusable(a, b));
     // Stable: among those of one severity the order of the rules stays.
     differences.sort_by_key(|one| std::cmp::Reverse(one.severity));
@@ -154,20 +155,6 @@ fn workload_settings(a: &Run, b: &Run) -> Vec<Difference> {
 fn split(setting: &str) -> (String, String) {
     let (name, value) = setting.split_once(' ').unwrap_or((setting, "set"));
     (name.to_owned(), value.to_owned())
-}
-
-fn server_settings(a: &Run, b: &Run) -> Vec<Difference> {
-    let read = |run: &Run| {
-        let settings = run.server.settings.iter();
-        let others = settings.filter(|(name, _)| !PROMISES.contains(&name.as_str()));
-        others
-            .map(|(name, value)| (name.clone(), plain(value)))
-            .collect::<Vec<_>>()
-    };
-    pairs(read(a).into_iter(), read(b).into_iter())
-        .into_iter()
-        .filter_map(|(name, a, b)| difference(Caveat, &name, a, b, FOR_REFERENCE))
-        .collect()
 }
 
 /// Every name of either side with the values of both; `not set` where one lacks it.

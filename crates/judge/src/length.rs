@@ -1,9 +1,13 @@
-//! Whether the run was long enough, and whole.
+//! Whether the run was long enough for its figures, and whole.
 //!
-//! In: a Run. Out: `partial-run`, `short-run`. Must never: look at what was measured.
+//! In: a Run. Out: `partial-run`, `short-run`, `duration`, `percentiles`. Must never: look at what
+//! the figures say.
 
-use crate::found;
-use crate::thresholds::SHORT_CAVEAT_S;
+use crate::thresholds::{
+    DURATION_NOTE_S, DURATION_TPCC_S, PERCENTILE_SAMPLES, SHORT_CAVEAT_S, TAIL_SAMPLES,
+};
+use crate::words::count;
+use crate::{all, found, watch, workload};
 use prony_store::{Check, Run, Severity, State};
 
 pub(crate) fn partial(run: &Run) -> Option<Check> {
@@ -46,10 +50,61 @@ pub(crate) fn short(run: &Run) -> Option<Check> {
     )
 }
 
+/// Long enough for what comes seldom in a server that writes; for a paced tpcc, for what the
+/// specification asks of it (TPC-C 5.5.2.1).
+pub(crate) fn duration(run: &Run) -> Option<Check> {
+    let measured_s = run.measured.seconds;
+    let paced = run.workload.name == "tpcc" && workload::setting(run, "pacing ") == Some("spec");
+    let (least_s, why) = match paced {
+        true => (DURATION_TPCC_S, "which TPC-C asks of its measured interval"),
+        false => (
+            DURATION_NOTE_S,
+            "in which what comes seldom (checkpoints, vacuums) finds room",
+        ),
+    };
+    let writes = watch::written_bytes(run).is_some();
+    // A shorter one has a caveat of its own.
+    if measured_s >= least_s || measured_s < SHORT_CAVEAT_S || !(writes || paced) {
+        return None;
+    }
+    found(
+        "duration",
+        Severity::Note,
+        format!(
+            "Measured for {measured_s:.0} s: less than the {:.0} minutes {why}.",
+            least_s / 60.0
+        ),
+        "Take it for what it is: the figure of a short time. Measure for longer before you decide by it.",
+    )
+}
+
+/// A percentile has at least ten samples beyond it, or it is not shown.
+pub(crate) fn percentiles(run: &Run) -> Option<Check> {
+    let samples = all(run)?.response.samples;
+    if samples == 0 || samples >= PERCENTILE_SAMPLES {
+        return None;
+    }
+    let (severity, absent) = match samples {
+        samples if samples < TAIL_SAMPLES => (Severity::Caveat, "95th percentile and those above"),
+        _ => (Severity::Note, "99th percentile and those above"),
+    };
+    found(
+        "percentiles",
+        severity,
+        format!(
+            "{} are too few for the {absent}: fewer than ten would lie beyond.",
+            count(samples, "response time")
+        ),
+        format!(
+            "Measure until there are {PERCENTILE_SAMPLES} at least: for longer, or with more clients."
+        ),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::healthy;
+    use crate::sample::{healthy, watched};
 
     #[test]
     fn a_run_that_is_not_complete() {
@@ -78,5 +133,35 @@ mod tests {
         assert_eq!(severity(10.0), None);
         assert_eq!(severity(9.9), Some(Severity::Caveat));
         assert_eq!(severity(0.01), Some(Severity::Caveat));
+    }
+
+    #[test]
+    fn a_load_that_writes_takes_its_time() {
+        let severity = |seconds, mut run: Run| {
+            run.measured.seconds = seconds;
+            duration(&run).map(|check| check.severity)
+        };
+        assert_eq!(severity(600.0, watched()), None);
+        assert_eq!(severity(599.0, watched()), Some(Severity::Note));
+        assert_eq!(severity(9.0, watched()), None, "short-run says it");
+        assert_eq!(severity(60.0, healthy()), None, "nobody saw it write");
+        let mut paced = healthy();
+        paced.workload.name = "tpcc".to_owned();
+        paced.workload.settings = vec!["pacing spec".to_owned()];
+        assert_eq!(severity(7200.0, paced.clone()), None);
+        assert_eq!(severity(7199.0, paced), Some(Severity::Note));
+    }
+
+    #[test]
+    fn samples_behind_percentiles() {
+        let severity = |samples| {
+            let mut run = healthy();
+            run.measured.kinds[0].response.samples = samples;
+            percentiles(&run).map(|check| check.severity)
+        };
+        assert_eq!(severity(1000), None);
+        assert_eq!(severity(999), Some(Severity::Note));
+        assert_eq!(severity(199), Some(Severity::Caveat));
+        assert_eq!(severity(0), None, "nothing-committed says it");
     }
 }

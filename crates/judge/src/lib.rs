@@ -9,7 +9,9 @@
 
 mod client;
 pub mod compare;
+mod data;
 mod errors;
+mod housekeeping;
 mod length;
 mod limits;
 mod littles_law;
@@ -18,10 +20,13 @@ pub mod price;
 mod rate;
 #[cfg(test)]
 mod sample;
+mod server;
 mod shares;
 mod stall;
 mod stamps;
+mod steady;
 pub mod thresholds;
+pub mod watch;
 mod words;
 mod workload;
 
@@ -31,8 +36,10 @@ use prony_store::{Check, KindFigures, Run, Severity};
 type Checker = fn(&Run) -> Option<Check>;
 
 /// All checks. Among those of one severity this order stays.
-const CHECKS: [Checker; 24] = [
+const CHECKS: [Checker; 47] = [
     errors::nothing_committed,
+    server::restart,
+    server::commits,
     littles_law::check,
     errors::errors,
     rate::achieved,
@@ -41,21 +48,42 @@ const CHECKS: [Checker; 24] = [
     length::short,
     errors::outage,
     errors::users_ended,
+    steady::unsteady,
+    steady::warm_up,
+    steady::drift,
     stall::check,
+    data::durability,
     client::limit,
+    client::throttled,
     client::run_queue,
     client::wait,
+    client::loop_delay,
+    client::machine,
     client::debug_build,
     stamps::bad_stamps,
-    stamps::clock_steps,
+    machine::round_trip,
+    machine::one_host,
     machine::steal,
+    machine::server_steal,
+    housekeeping::checkpoint,
+    housekeeping::maintenance,
+    data::scale,
+    data::grown,
+    data::dead_rows,
     workload::branch_contention,
     workload::warehouse_contention,
     workload::population,
     shares::check,
     limits::check,
-    machine::one_host,
+    length::percentiles,
+    server::observer,
+    server::limiter,
+    length::duration,
+    client::headroom,
+    data::statistics,
+    stamps::clock_steps,
     stamps::no_split,
+    server::unobserved,
 ];
 
 /// Judges one run: what stands against its figures, the worst first; empty where nothing does.
@@ -97,11 +125,12 @@ fn ended(kind: &KindFigures) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::healthy;
+    use crate::sample::{healthy, watched};
 
     #[test]
     fn a_healthy_run_has_nothing_against_it() {
         assert_eq!(judge(&healthy()), []);
+        assert_eq!(judge(&watched()), []);
         assert_eq!(worst(&[]), None);
     }
 

@@ -70,7 +70,7 @@ fn ended(second: &Second) -> u64 {
 }
 
 /// Whether each client does a count of transactions: those that are done early are idle.
-fn by_count(run: &Run) -> bool {
+pub(crate) fn by_count(run: &Run) -> bool {
     let asked = run.plan.pointer("/run/transactions");
     asked.is_some_and(|count| count.is_u64())
 }

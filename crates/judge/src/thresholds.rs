@@ -19,14 +19,42 @@
 //! | `outage` | invalid | connections lost and not restored, for the last 1 % of the window or more |
 //! | | caveat | any connection lost in the window |
 //! | `users-ended` | caveat | any user ended early |
+//! | `warm-up` | caveat | the first seconds differ by more than 5 %, and shift the result by more than 1 % (20 s or more measured, as for the next two) |
+//! | `drift` | caveat | throughput changed by more than 5 % over the window, by a slope that is no chance (99 %) |
+//! | `unsteady` | invalid | ten equal parts of the window differ by more than 30 % of their mean |
+//! | | caveat | by more than 10 % |
 //! | `stall` | caveat | a whole second with less than a tenth of the median second's transactions |
 //! | `client-limit` | caveat | busiest thread above 90 % of a CPU; from 97 % on it was the limit |
+//! | `client-headroom` | note | busiest thread above 50 % of a CPU: no room for twice the load |
+//! | `client-machine` | caveat | the client's machine, not the server's, above 70 % busy |
+//! | `throttled` | caveat | stopped by a limit of CPU for more than 1 % of the time |
 //! | `run-queue` | caveat | worker threads waited for a CPU for more than 5 % of their time |
 //! | `client-wait` | caveat | replies waited unseen for more than 10 % of the service time |
+//! | `loop-delay` | caveat | without stamps: the longest turn of the median second above half of the 99th percentile |
 //! | `debug-build` | caveat | Prony built without optimisation |
 //! | `stamps` | caveat | more than 0.1 % of the stamps impossible or doubtful |
 //! | `clock-steps` | note | any |
 //! | `steal` | caveat | more than 1 % of the machine |
+//! | `server-steal` | caveat | the same of the server's machine |
+//! | `round-trip` | caveat | an empty statement above half of the mean service time, over a network |
+//! | | note | its 99th percentile above ten times the median and 1 ms |
+//! | `checkpoint` | caveat | none complete within the window, of a load that writes 16 MiB of log or more |
+//! | `maintenance` | caveat | a backup, an index build, a rebuild; vacuums and analyses for more than 10 % of the window |
+//! | | note | any vacuum or analysis |
+//! | `server-commits` | invalid | the server counts more than 1 %, and a second's worth, fewer commits than the client |
+//! | | caveat | more than 1 %, and what connections and observer need, more (where a transaction is one commit) |
+//! | `restart` | invalid | the server was started anew or changed its role |
+//! | `durability` | caveat | class D0, D1 or D2 |
+//! | `data-scale` | caveat | rows off those of the scale by more than 10 %; InnoDB, whose estimates are rough, 60 % |
+//! | `data-grown` | caveat | former runs have added more than 10 % |
+//! | `dead-rows` | caveat | more than 20 % of a table, 10,000 at least |
+//! | `statistics` | note | a table of 1,000 rows or more never analyzed |
+//! | `percentiles` | caveat | fewer than 200 response times |
+//! | | note | fewer than 1,000 |
+//! | `duration` | note | a load that writes, for less than 10 minutes; a paced tpcc, for less than two hours |
+//! | `limiter` | note | server's CPUs above 90 % busy, a disk above 90 %, or one wait of half of the sessions at work |
+//! | `observer` | caveat | looking took more than 1 % of the machine's CPU time |
+//! | `unobserved` | note | something of the server was not seen |
 //! | `branch-contention` | caveat | tpcb with fewer branches than clients |
 //! | `warehouse-contention` | caveat | tpcc with fewer warehouses than clients; than a tenth of them if they think |
 //! | `population` | caveat | tpcc with a profile that is meant for other rows |
@@ -34,7 +62,8 @@
 //! | | note | off by less, where each transaction keeps it |
 //! | | note | within chance, but below the least that the specification allows |
 //! | `response-limits` | caveat | a 90th percentile above the workload's limit for its kind |
-//! | `one-host` | note | unix socket, loopback, or a server of Prony's own |
+//! | `one-host` | caveat | one machine, above 90 % busy, with more than 10 % for the client |
+//! | | note | one machine: unix socket, loopback, the server's process found, or a server of Prony's own |
 //! | `no-split` | note | no kernel stamps |
 //!
 //! Of prices:
@@ -95,5 +124,86 @@ pub const SPLIT_SAMPLES: u64 = 100;
 pub const BAD_STAMPS: f64 = 0.001;
 /// CPU time stolen by the hypervisor, share of the machine.
 pub const STEAL: f64 = 0.01;
+/// Fewest whole seconds for which steadiness is judged.
+pub const STEADY_SECONDS: usize = 20;
+/// Equal parts into which the window is divided for it.
+pub const STEADY_BINS: usize = 10;
+/// Share by which the first seconds differ from the rest to be called a warm-up.
+pub const WARM_UP_GAP: f64 = 0.05;
+/// Share by which they shift the result to be worth a word.
+pub const WARM_UP_BIAS: f64 = 0.01;
+/// Change of the throughput over the window, share of its mean.
+pub const DRIFT: f64 = 0.05;
+/// Student's t for eight degrees of freedom, two-sided, 99 %.
+pub const DRIFT_T: f64 = 3.355;
+/// Coefficient of variation of the parts that spoils a result.
+pub const UNSTEADY_INVALID: f64 = 0.30;
+/// And that is a caveat.
+pub const UNSTEADY_CAVEAT: f64 = 0.10;
+/// Share of one CPU up to which the busiest thread leaves room for as much again.
+pub const BUSY_THREAD_HALF: f64 = 0.50;
+/// CPUs of the client's machine at work.
+pub const CLIENT_MACHINE: f64 = 0.70;
+/// Time in which a limit of CPU stopped the client, share of the time.
+pub const THROTTLED: f64 = 0.01;
+/// The longest turn of the median second, share of the 99th percentile.
+pub const LOOP_DELAY: f64 = 0.5;
+/// A round trip's share of the mean service time.
+pub const ROUND_TRIP_SHARE: f64 = 0.5;
+/// Its 99th percentile against its median.
+pub const ROUND_TRIP_SCATTER: f64 = 10.0;
+/// Below so long, nanoseconds, its scatter is of no matter.
+pub const ROUND_TRIP_LONG_NS: u64 = 1_000_000;
+/// CPUs at work of a machine that client and server share, from which on they took from each other.
+pub const ONE_HOST_BUSY: f64 = 0.90;
+/// And the client's share of them.
+pub const ONE_HOST_CLIENT: f64 = 0.10;
+/// Log in the window from which on a load writes, bytes: one segment of PostgreSQL's.
+pub const WRITING_BYTES: u64 = 16 << 20;
+/// An event is seen up to so long after it happened, seconds.
+pub const WHOLE_SLACK_S: f64 = 1.0;
+/// Vacuums and analyses, share of the window.
+pub const MAINTENANCE_SHARE: f64 = 0.10;
+/// Commits of the server against the client's, share of the client's.
+pub const COMMITS_GAP: f64 = 0.01;
+/// The server's statistics may lag by so much, seconds.
+pub const COMMITS_LAG_S: f64 = 1.0;
+/// Commits of the server's own and of those who look at it.
+pub const COMMITS_OVERHEAD: u64 = 300;
+/// Commits of a client that connects and prepares its statements.
+pub const COMMITS_PER_CLIENT: u64 = 60;
+/// Fewest commits that are compared.
+pub const LEAST_COMMITS: u64 = 1_000;
+/// Times of a start, reckoned in two ways, differ by less, seconds.
+pub const SAME_START_S: f64 = 3.0;
+/// CPUs of the server's machine at work, from which on they are the limit.
+pub const LIMITER_BUSY: f64 = 0.90;
+/// The busiest disk's share of the time, from which on it may be.
+pub const LIMITER_DISK: f64 = 0.90;
+/// Share of the sessions at work that wait for one thing.
+pub const LIMITER_WAITS: f64 = 0.5;
+/// CPU time of looking, share of the server machine's.
+pub const OBSERVER_CPU: f64 = 0.01;
+/// Rows against those of the scale, share.
+pub const DATA_SCALE: f64 = 0.10;
+/// The same where rows are estimated from few pages (InnoDB).
+pub const DATA_SCALE_INNODB: f64 = 0.60;
+/// Rows that former runs have left, share of those loaded.
+pub const DATA_GROWN: f64 = 0.10;
+/// Dead rows, share of a table: where autovacuum begins by default.
+pub const DEAD_ROWS: f64 = 0.20;
+/// And so many at least.
+pub const DEAD_ROWS_LEAST: u64 = 10_000;
+/// Rows from which on a table needs statistics.
+pub const STATISTICS_LEAST: u64 = 1_000;
+/// Ten samples beyond the 99th percentile.
+pub const PERCENTILE_SAMPLES: u64 = 1_000;
+/// Ten beyond the 95th.
+pub const TAIL_SAMPLES: u64 = 200;
+/// Shortest window of a load that writes without a note, seconds.
+pub const DURATION_NOTE_S: f64 = 600.0;
+/// The same of a paced tpcc: TPC-C's least measured interval.
+pub const DURATION_TPCC_S: f64 = 7_200.0;
+
 /// Age from which on a price is marked as old, days.
 pub const PRICE_OLD_DAYS: i64 = 90;

@@ -25,6 +25,16 @@ pub(crate) fn time(ns: f64) -> String {
     }
 }
 
+/// A size in its natural unit: `512 kB`, `6.0 GB`.
+pub(crate) fn bytes(bytes: u64) -> String {
+    match bytes as f64 {
+        size if size < 1e3 => format!("{size:.0} bytes"),
+        size if size < 1e6 => format!("{:.0} kB", size / 1e3),
+        size if size < 1e9 => format!("{:.0} MB", size / 1e6),
+        size => format!("{:.1} GB", size / 1e9),
+    }
+}
+
 /// A number with its noun: `1 client`, `2,000 clients`.
 pub(crate) fn count(number: u64, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
@@ -68,6 +78,8 @@ mod tests {
         assert_eq!(time(2_300_000.0), "2.30 ms");
         assert_eq!(time(23_000_000.0), "23.0 ms");
         assert_eq!(time(15e9), "15.0 s");
+        assert_eq!(bytes(999), "999 bytes");
+        assert_eq!(bytes(6_000_000_000), "6.0 GB");
         assert_eq!(count(1, "client"), "1 client");
         assert_eq!(count(0, "client"), "0 clients");
         assert_eq!(count(1_234_567, "client"), "1,234,567 clients");

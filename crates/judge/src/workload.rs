@@ -98,7 +98,7 @@ pub(crate) fn population(run: &Run) -> Option<Check> {
 }
 
 /// The value of a setting of the workload; `name` ends in a space.
-fn setting<'a>(run: &'a Run, name: &str) -> Option<&'a str> {
+pub(crate) fn setting<'a>(run: &'a Run, name: &str) -> Option<&'a str> {
     let settings = &run.workload.settings;
     settings
         .iter()

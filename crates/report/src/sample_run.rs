@@ -145,6 +145,7 @@ pub fn closed() -> Run {
             detail: "connections lost until restored".into(),
             count: 64,
         }],
+        observed: None,
         client: Client {
             cpu_user_s: Some(3.2),
             cpu_system_s: Some(2.1),

@@ -3,6 +3,8 @@
 //! In: plain async code of a workload. Out: requests in the connection's record, samples on the
 //! worker's desk. Must never: wait for anything that its worker does not complete.
 
+mod loose;
+
 use crate::conn::{Ask, Conn, Now};
 use crate::desk::Desk;
 use crate::error::DbError;

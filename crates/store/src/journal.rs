@@ -56,11 +56,14 @@ pub(crate) fn read_journal(path: &Path, bytes: &[u8]) -> Result<Option<Told>, St
     let mut run = header(path, lines.next().unwrap_or_default())?;
     let (mut warmup, mut measured) = (None, None);
     let (mut series, mut events) = (Vec::<Second>::new(), Vec::new());
+    let (mut server, mut server_events) = (Vec::new(), Vec::new());
     let mut broken = 0;
     for line in lines.filter(|line| !line.is_empty()) {
         match serde_json::from_slice(line) {
             Ok(Line::Run(later)) => run = *later,
             Ok(Line::Event(event)) => events.push(event),
+            Ok(Line::Server(second)) => server.push(*second),
+            Ok(Line::ServerEvent(event)) => server_events.push(event),
             Ok(Line::Second(line)) => match line.row() {
                 Ok(row) => {
                     series.push(second(&row, 0));
@@ -91,6 +94,11 @@ pub(crate) fn read_journal(path: &Path, bytes: &[u8]) -> Result<Option<Told>, St
     run.timing = timing(&sum.totals.stamps, run.timing.split);
     run.series = series;
     run.events.extend(events);
+    if !(server.is_empty() && server_events.is_empty()) {
+        let observed = run.observed.get_or_insert_default();
+        observed.series = server;
+        observed.events = server_events;
+    }
     run.state = State::Running;
     run.ended_because = None;
     Ok(Some(Told { run, broken }))

@@ -13,6 +13,7 @@ mod journal;
 mod line;
 mod lock;
 pub mod named;
+pub mod observed;
 pub mod run;
 mod scan;
 mod store;
@@ -25,6 +26,10 @@ pub use histogram::{decode_histogram, encode_histogram};
 pub use id::started_now;
 pub use index::Summary;
 pub use named::{Limit, QueryCounts, Rate, Share};
+pub use observed::{
+    Durability, Machine, MachineSecond, Missing, Observed, ObserverCost, Replica, RoundTrip,
+    ServerSecond, ServerState, TableState,
+};
 pub use run::*;
 pub use store::{Filter, Listing, RunStore};
 pub use writer::RunWriter;

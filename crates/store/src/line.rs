@@ -4,6 +4,7 @@
 //! histogram does not fit its count.
 
 use crate::histogram::{decode_histogram, encode_histogram};
+use crate::observed::ServerSecond;
 use crate::run::{Event, Run};
 use hdrhistogram::Counter;
 use prony_measure::{
@@ -22,6 +23,10 @@ pub(crate) enum Line {
     Second(Box<SecondLine>),
     /// Something that happened.
     Event(Event),
+    /// What the server showed from one reading to the next.
+    Server(Box<ServerSecond>),
+    /// Something that happened in the server.
+    ServerEvent(Event),
 }
 
 /// One row of figures. Times are nanoseconds from the start of the load.

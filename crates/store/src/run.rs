@@ -4,11 +4,12 @@
 //! hold a password; change a figure. All times are seconds or nanoseconds, as the names say.
 
 use crate::named::{Limit, QueryCounts, Rate, Share};
+use crate::observed::Observed;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Version of this document. Readers refuse a newer major part.
-pub const SCHEMA_VERSION: &str = "1.0";
+pub const SCHEMA_VERSION: &str = "1.1";
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,6 +56,9 @@ pub struct Run {
     pub series: Vec<Second>,
     /// Reconnects, outages and the like, in order of time.
     pub events: Vec<Event>,
+    /// What was seen of the server; absent where nobody looked, as before version 1.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed: Option<Observed>,
     /// The client's own health in the measured window.
     pub client: Client,
     /// How good the split of the response time is.
@@ -86,6 +90,7 @@ impl Default for Run {
             shares: Vec::new(),
             series: Vec::new(),
             events: Vec::new(),
+            observed: None,
             client: Client::default(),
             timing: Timing::default(),
             checks: Vec::new(),
@@ -149,7 +154,7 @@ pub struct Server {
     pub tls: Option<String>,
     /// Started by Prony for this run.
     pub embedded: bool,
-    /// Settings that decide durability and memory, name to value with unit.
+    /// All settings but those that may hold a secret, name to value with unit.
     pub settings: Map<String, Value>,
 }
 

@@ -9,6 +9,7 @@ use crate::error::{StoreError, io_error};
 use crate::id::new_id;
 use crate::line::{Line, SecondLine};
 use crate::lock;
+use crate::observed::ServerSecond;
 use crate::run::{Event, Run, State};
 use crate::store::RunStore;
 use prony_measure::Row;
@@ -89,6 +90,22 @@ impl RunWriter {
     /// If it cannot be written.
     pub fn event(&mut self, event: &Event) -> Result<(), StoreError> {
         self.line(&Line::Event(event.clone()))
+    }
+
+    /// Writes what the server showed from one reading to the next.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn server_second(&mut self, second: &ServerSecond) -> Result<(), StoreError> {
+        self.line(&Line::Server(Box::new(second.clone())))
+    }
+
+    /// Writes something that happened in the server.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn server_event(&mut self, event: &Event) -> Result<(), StoreError> {
+        self.line(&Line::ServerEvent(event.clone()))
     }
 
     /// Writes the finished document in place of the journal, and its row in the index. Gives the

@@ -55,6 +55,21 @@ fn child_that_writes() {
             ..Event::default()
         })
         .unwrap();
+    for at in 0..3 {
+        let second = ServerSecond {
+            at_s: f64::from(at),
+            seconds: 1.0,
+            commits: Some(1_000),
+            waits: [("IO/WalSync".to_owned(), 3)].into(),
+            ..ServerSecond::default()
+        };
+        writer.server_second(&second).unwrap();
+    }
+    let checkpoint = Event {
+        what: "checkpoint".into(),
+        ..Event::default()
+    };
+    writer.server_event(&checkpoint).unwrap();
     let journal = store
         .folder()
         .join("runs")
@@ -108,6 +123,14 @@ fn kill_9_leaves_what_was_measured_up_to_the_last_second() {
         assert_eq!(listing.runs[0].tps, Some(measured.kinds[0].tps));
     }
     let run = store.load("last").unwrap();
+    let seen = run.observed.as_ref().expect("the server was looked at");
+    assert_eq!((seen.series.len(), seen.events.len()), (3, 1));
+    assert_eq!(seen.series[2].waits["IO/WalSync"], 3);
+    assert_eq!(
+        (seen.series[2].commits, seen.series[2].rollbacks),
+        (Some(1_000), None)
+    );
+    assert_eq!(run.events.len(), 1, "those of the client stay apart");
     assert_eq!((run.id.as_str(), run.state), (id.as_str(), State::Partial));
     assert!(
         run.ended_because

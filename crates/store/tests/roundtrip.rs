@@ -285,3 +285,27 @@ fn the_folder_is_private() {
     };
     assert_eq!((mode("new"), mode("new/runs")), (0o700, 0o700));
 }
+
+#[test]
+fn a_document_of_version_1_0_still_opens() {
+    let folder = Folder::new("older");
+    let store = folder.store();
+    let id = stored(&store, |run| run.observed = Some(Observed::default()));
+    let path = folder.runs().join(format!("{id}.json"));
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let fields = document.as_object_mut().unwrap();
+    fields.insert("schema_version".into(), "1.0".into());
+    assert!(fields.remove("observed").is_some());
+    std::fs::write(&path, document.to_string()).unwrap();
+    let run = store.load(&id).unwrap();
+    assert_eq!((run.schema_version.as_str(), &run.observed), ("1.0", &None));
+    // What a newer one of the same major version adds is passed over.
+    let fields = document.as_object_mut().unwrap();
+    fields.insert("schema_version".into(), "1.9".into());
+    let observed = serde_json::json!({ "off": null, "weather": "fine", "series": [{ "moon": 1 }] });
+    fields.insert("observed".into(), observed);
+    std::fs::write(&path, document.to_string()).unwrap();
+    let run = store.load(&id).unwrap();
+    assert_eq!(run.observed.unwrap().series, [ServerSecond::default()]);
+}

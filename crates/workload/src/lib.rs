@@ -5,6 +5,7 @@
 
 pub mod copy;
 pub mod error;
+pub mod lua;
 pub mod oltp;
 pub mod parts;
 pub mod progress;
@@ -21,6 +22,7 @@ mod catalog_mysql;
 mod copy_binary;
 #[cfg(test)]
 mod counting;
+mod distinct;
 mod fields;
 mod findings;
 mod load_mysql;

@@ -163,6 +163,16 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", help_heading = "Client")]
     pub seed: Option<u64>,
 
+    /// Where the node_exporter of the server's machine answers, such as http://db1:9100/metrics: its
+    /// CPU, memory and disks stand in the result [default: this machine's own, if the server is on it]
+    #[arg(long, value_name = "URL", help_heading = "Server")]
+    pub server_metrics: Option<String>,
+
+    /// Do not look at the server during the run, nor before and after it at more than its version and
+    /// settings
+    #[arg(long, help_heading = "Server", conflicts_with = "server_metrics")]
+    pub no_observe: bool,
+
     /// Print the result as the JSON document alone
     #[arg(long, help_heading = "Result")]
     pub json: bool,

@@ -7,7 +7,7 @@ use super::run::asked_document;
 use super::{output, plan};
 use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
-use crate::run::{Order, carry_out};
+use crate::run::{Look, Order, carry_out};
 use prony_plan::{Asked, flag};
 use std::ffi::OsString;
 use std::time::Duration;
@@ -34,12 +34,13 @@ pub fn demo(args: &DemoArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         prony_plan::format_duration(args.duration),
     ));
     let plan = plan::checked(asked.clone(), "the demo")?;
-    carry_out(&Order {
+    let order = Order {
         asked: asked_document(&asked, &plan, arguments),
         plan,
         download: args.download,
         json: args.json,
         store: !args.no_store,
         progress: Duration::from_secs(1),
-    })
+    };
+    carry_out(&order, &Look::default())
 }

@@ -6,7 +6,7 @@
 use super::plan;
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
-use crate::run::{Order, carry_out};
+use crate::run::{Look, Order, carry_out};
 use crate::secrets;
 use prony_plan::{Asked, Plan, ServerPlan};
 use serde_json::{Value, json};
@@ -23,14 +23,19 @@ pub fn run(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         (flags, "the command line")
     };
     let plan = plan::runnable(asked.clone(), of)?;
-    carry_out(&Order {
+    let order = Order {
         asked: asked_document(&asked, &plan, arguments),
         plan,
         download: args.download,
         json: args.json,
         store: !args.no_store,
         progress: args.progress,
-    })
+    };
+    let look = Look {
+        off: args.no_observe,
+        metrics: args.server_metrics.clone(),
+    };
+    carry_out(&order, &look)
 }
 
 /// What was asked, for the Run document: each value with its place, and the command line as it was

@@ -46,7 +46,7 @@ impl Job {
         Job {
             id: id.to_owned(),
             timestamp: clock::moment(),
-            database: "PostgreSQL".to_owned(),
+            database: settings.database_name().to_owned(),
             benchmark: "TPC-C".to_owned(),
             dictionary: settings.shown().into_iter().map(section).collect(),
             ..Job::default()

@@ -8,9 +8,8 @@ use super::connection;
 use super::lines::Lines;
 use crate::signals::Signals;
 use prony_dialect::hammerdb::plan::WORKLOAD;
-use prony_dialect::hammerdb::{Ended, Login, SchemaRequest};
+use prony_dialect::hammerdb::{Ended, Login, Product, SchemaRequest};
 use prony_server::Control;
-use prony_server::control::quote_identifier;
 use prony_workload::State;
 use prony_workload::stop::watched;
 
@@ -46,7 +45,8 @@ pub fn check(request: &SchemaRequest, lines: &Lines, signals: &Signals) -> Resul
         lines.told(
             1,
             format!(
-                "FAILED warehouses: the schema has {scale}, and pg_count_ware is {}",
+                "FAILED warehouses: the schema has {scale}, and {} is {}",
+                request.owner.product.key("count_ware"),
                 request.warehouses
             ),
         );
@@ -72,6 +72,7 @@ pub fn delete(request: &SchemaRequest, lines: &Lines, signals: &Signals) -> Resu
     let (_, mut control) = connection::open(&request.superuser)?;
     let (owner, superuser) = (&request.owner, &request.superuser);
     let database = &owner.database;
+    let is_postgres = owner.product == Product::PostgreSql;
     if *database == superuser.database {
         return Err(format!(
             "{database} is pg_defaultdbase too: a database cannot be dropped from within"
@@ -79,12 +80,15 @@ pub fn delete(request: &SchemaRequest, lines: &Lines, signals: &Signals) -> Resu
     }
     spare_others(&mut control, request)?;
     lines.told(1, "DELETING TPCC SCHEMA");
-    let names = [
-        ("DATABASE", database, "pg_database", "datname"),
-        ("ROLE", &owner.user, "pg_roles", "rolname"),
-    ];
-    for (what, name, catalog, column) in names {
-        if !owner::exists(&mut control, catalog, column, name)? {
+    let mut names = vec![("DATABASE", database)];
+    // On the others it is the user that asks, who stays.
+    names.extend(is_postgres.then_some(("ROLE", &owner.user)));
+    for (what, name) in names {
+        let exists = match what {
+            "ROLE" => owner::role_exists(&mut control, name)?,
+            _ => owner::database_exists(&mut control, name)?,
+        };
+        if !exists {
             lines.told(1, format!("THERE IS NO {what} {name}"));
             continue;
         }
@@ -93,7 +97,7 @@ pub fn delete(request: &SchemaRequest, lines: &Lines, signals: &Signals) -> Resu
             continue;
         }
         lines.told(1, format!("DROPPING {what} {name}"));
-        let sql = format!("drop {what} {}", quote_identifier(name));
+        let sql = format!("drop {what} {}", control.product().quote_identifier(name));
         let dropped = watched(&signals.flag(), |watch| {
             watch.add(&control);
             control.execute(&sql)
@@ -112,7 +116,7 @@ pub fn delete(request: &SchemaRequest, lines: &Lines, signals: &Signals) -> Resu
 /// dropped.
 fn spare_others(control: &mut Control, request: &SchemaRequest) -> Result<(), String> {
     let database = &request.owner.database;
-    if !owner::exists(control, "pg_database", "datname", database)? {
+    if !owner::database_exists(control, database)? {
         return Ok(());
     }
     let inside = Login {

@@ -4,6 +4,7 @@
 //! journal. Must never: end a run because a second could not be stored.
 
 use super::document;
+use super::observing::Observing;
 use prony_drive::Start;
 use prony_measure::{Row, Schedule};
 use prony_store::{Run, RunWriter, Second, StoreError};
@@ -49,6 +50,22 @@ impl Keeper {
         self.run
             .series
             .push(prony_store::second(row, schedule.start_ns));
+        self.complaint(stored)
+    }
+
+    /// Takes what was seen of the server since the last time. Gives a complaint if it could not be
+    /// stored.
+    pub fn server(&mut self, observing: &Observing) -> Option<String> {
+        let heard = observing.hear(self.run.observed.get_or_insert_default());
+        let writer = self.writer.as_mut()?;
+        let seconds = heard
+            .seconds
+            .iter()
+            .map(|second| writer.server_second(second));
+        let mut stored: Result<(), StoreError> = seconds.collect();
+        for event in &heard.events {
+            stored = stored.and(writer.server_event(event));
+        }
         self.complaint(stored)
     }
 

@@ -7,6 +7,7 @@ mod counting;
 pub mod document;
 mod host;
 pub mod keep;
+mod observing;
 pub mod place;
 mod watch;
 
@@ -14,14 +15,16 @@ use crate::command::{load, output, server};
 use crate::exit::{Exit, Failure};
 use crate::signals::Signals;
 use keep::Keeper;
+pub use observing::Look;
 use place::Place;
 use prony_drive::{ConnectError, Driven, Job};
 use prony_plan::{Plan, ServerPlan};
 use prony_report::terminal::{self, Stored};
 use prony_report::{Goal, Live, Style, json};
 use prony_server::control::Cause;
+use prony_server::observe::machine::Exporter;
 use prony_server::{Control, Facts};
-use prony_store::{Run, RunStore, RunWriter, Severity, State};
+use prony_store::{Observed, Run, RunStore, RunWriter, Severity, State};
 use prony_workload::{Counted, Loaded, RateOf, Workload};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::stderr;
@@ -45,7 +48,7 @@ pub struct Order {
 }
 
 /// Carries it out.
-pub fn carry_out(order: &Order) -> Result<Exit, Failure> {
+pub fn carry_out(order: &Order, look: &Look) -> Result<Exit, Failure> {
     let plan = &order.plan;
     let workload = server::workload(&plan.workload.name)?;
     let (place, early) = match plan.server {
@@ -61,11 +64,13 @@ pub fn carry_out(order: &Order) -> Result<Exit, Failure> {
         }
         ServerPlan::Url(_) => (Place::find(plan, order.download)?, None),
     };
-    let (loaded, facts, reached) = look(workload, plan, &place)?;
+    let found = find(workload, plan, &place, look)?;
+    let (loaded, facts, reached) = (&found.loaded, &found.facts, &found.reached);
     // Until now a Ctrl-C ended the process by itself, also while a server kept it waiting.
     let signals = early.map_or_else(Signals::listen, Ok)?;
     let seed = plan.drive.seed.unwrap_or_else(chosen_seed);
-    let mut run = document::begin(order, workload, &loaded, &place, &facts, &reached, seed);
+    let mut run = document::begin(order, workload, loaded, &place, facts, reached, seed);
+    run.observed = Some(found.observed);
     let writer = begin_to_store(order, &mut run)?;
     let live = Live::new(
         stderr(),
@@ -76,7 +81,12 @@ pub fn carry_out(order: &Order) -> Result<Exit, Failure> {
     let counted = |of: &RateOf| of.counted == Counted::Server;
     let count = workload.rates().iter().any(counted);
     let count = count.then(|| place.target.clone());
-    let mut watch = Watch::new(live, Keeper::new(writer, run), count);
+    let job = (!look.off).then(|| observing::Job {
+        target: place.target.clone(),
+        facts: found.facts.clone(),
+        exporter: found.exporter,
+    });
+    let mut watch = Watch::new(live, Keeper::new(writer, run), count, job);
     let interrupt = signals.flag();
     let driven = prony_drive::run(
         &Job {
@@ -107,13 +117,23 @@ pub fn carry_out(order: &Order) -> Result<Exit, Failure> {
     }
 }
 
+/// What is known before the clients connect.
+struct Found {
+    loaded: Loaded,
+    facts: Facts,
+    reached: document::Reached,
+    observed: Observed,
+    exporter: Option<Exporter>,
+}
+
 /// Looks whether the data is there, and asks the server about itself. The connection is closed
 /// again: a server may have just as many as the clients need.
-fn look(
+fn find(
     workload: &dyn Workload,
     plan: &Plan,
     place: &Place,
-) -> Result<(Loaded, Facts, document::Reached), Failure> {
+    look: &Look,
+) -> Result<Found, Failure> {
     let mut control = server::connect(&place.target)?;
     let loaded = workload
         .program(&mut control, &plan.workload)
@@ -121,8 +141,15 @@ fn look(
     let facts = prony_server::observe(&mut control)
         .map_err(|error| server::told(Exit::Connect, &error.to_string()))?;
     let reached = document::Reached::of(&control);
+    let (observed, exporter) = observing::before(&mut control, &facts, look)?;
     drop::<Control>(control);
-    Ok((loaded, facts, reached))
+    Ok(Found {
+        loaded,
+        facts,
+        reached,
+        observed,
+        exporter,
+    })
 }
 
 /// A run that cannot be stored is not begun: its result would be lost after all the time it took.

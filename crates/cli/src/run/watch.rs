@@ -1,10 +1,11 @@
-//! What happens at each second of a run: it is stored and shown.
+//! What happens at each second of a run: it is stored and shown, and so is what was seen of the server.
 //!
 //! In: rows of the loop. Out: the kept document, the live view. Must never: end a run because a
 //! second could not be shown.
 
 use super::counting::Counting;
 use super::keep::Keeper;
+use super::observing::{Job, Observing};
 use prony_drive::{Observer, Start};
 use prony_measure::{Row, Schedule};
 use prony_report::Live;
@@ -19,16 +20,27 @@ pub struct Watch {
     /// The server whose own count is asked for.
     count: Option<Target>,
     counting: Option<Counting>,
+    /// What is needed to look at the server, until the load starts.
+    look: Option<Job>,
+    observing: Option<Observing>,
 }
 
 impl Watch {
-    /// A watch that adds to what is kept, and has the transactions of `count` counted.
-    pub fn new(live: Live<Stderr>, keeper: Keeper, count: Option<Target>) -> Watch {
+    /// A watch that adds to what is kept, has the transactions of `count` counted, and the server
+    /// looked at by `look`.
+    pub fn new(
+        live: Live<Stderr>,
+        keeper: Keeper,
+        count: Option<Target>,
+        look: Option<Job>,
+    ) -> Watch {
         Watch {
             live,
             keeper,
             count,
             counting: None,
+            look,
+            observing: None,
         }
     }
 
@@ -38,7 +50,10 @@ impl Watch {
         let _ = self.live.finish();
         let counting = self.counting.take();
         let counted = counting.and_then(|counting| counting.end(interrupted));
-        let (run, writer) = self.keeper.end();
+        let (mut run, writer) = self.keeper.end();
+        if let Some(observing) = self.observing.take() {
+            observing.end(interrupted, run.observed.get_or_insert_default());
+        }
         (run, writer, counted)
     }
 
@@ -53,6 +68,8 @@ impl Observer for Watch {
     fn started(&mut self, start: &Start) {
         let count = self.count.as_ref();
         self.counting = count.and_then(|target| Counting::start(target, start.schedule));
+        let look = self.look.take();
+        self.observing = look.and_then(|job| Observing::start(job, start.schedule));
         let complaint = self.keeper.started(start);
         self.complain(complaint);
     }
@@ -60,6 +77,10 @@ impl Observer for Watch {
     fn row(&mut self, row: &Row, schedule: &Schedule) {
         let complaint = self.keeper.row(row, schedule);
         self.complain(complaint);
+        if let Some(observing) = &self.observing {
+            let complaint = self.keeper.server(observing);
+            self.complain(complaint);
+        }
         if let Some(second) = self.keeper.last() {
             let _ = self.live.second(second);
         }

@@ -4,12 +4,8 @@
 
 use prony_dialect::sysbench::Host;
 use prony_report::text::system_error;
+use prony_workload::lua::search_path;
 use std::path::{Path, PathBuf};
-
-/// Where sysbench looks for modules when `LUA_PATH` does not say; `~` stands for the home folder.
-const SEARCH: &str = "./?.lua;./?/init.lua;./src/lua/?.lua;~/.luarocks/share/lua/5.1/?.lua;\
-~/.luarocks/share/lua/5.1/?/init.lua;~/.luarocks/share/lua/?.lua;~/.luarocks/share/lua/?/init.lua;\
-/usr/local/share/lua/5.1/?.lua;/usr/share/lua/5.1/?.lua;/usr/share/sysbench/?.lua";
 
 /// This process, as the reader of arguments sees it.
 pub struct System {
@@ -21,14 +17,17 @@ impl Default for System {
     fn default() -> Self {
         let variable =
             |name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
-        let home = variable("HOME").unwrap_or_default();
-        let usual = SEARCH.replace('~', &home);
-        let search = match variable("LUA_PATH") {
-            // Two semicolons stand for the usual places.
-            Some(path) => format!(";{path};").replace(";;", &format!(";{usual};")),
-            None => usual,
-        };
-        System { search }
+        let (home, path) = (variable("HOME"), variable("LUA_PATH"));
+        System {
+            search: search_path(home.as_deref(), path.as_deref()),
+        }
+    }
+}
+
+impl System {
+    /// Where Lua looks for modules.
+    pub fn search(&self) -> &str {
+        &self.search
     }
 }
 

@@ -134,7 +134,6 @@ fn run(call: &Call, asked: &Asked<'_>, driver: Driver, target: Target) -> Result
         workload: asked.workload,
         plan: asked.plan.clone(),
         scale,
-        sql: true,
         facts,
         reached,
         texts: &Customary,

@@ -19,3 +19,4 @@ mod script;
 mod secrecy;
 mod split;
 mod trouble;
+mod watched;

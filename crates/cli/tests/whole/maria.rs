@@ -117,6 +117,44 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
 }
 
 #[test]
+fn a_run_on_mariadb_has_its_server_beside_it() {
+    let bench = Bench::new("watched");
+    ok(&bench.prony("load oltp_read_write --scale 1 -o table_size=2000"));
+    let words = "run oltp_read_write --clients 4 --duration 5s --json";
+    let run: Run = document(&bench.prony(words));
+    let seen = run.observed.as_ref().expect("it was looked at");
+    assert_eq!(seen.missing, []);
+    let (before, after) = (seen.before.as_ref(), seen.after.as_ref());
+    let (before, after) = (before.expect("before"), after.expect("after"));
+    assert!(after.commits.unwrap() - before.commits.unwrap() >= run.measured.kinds[0].committed);
+    assert!(run.checks.iter().all(|check| check.id != "server-commits"));
+    assert!(before.durability.is_some() && before.cache_bytes > Some(1 << 20));
+    assert!(before.tables.iter().any(|table| table.name == "sbtest1"));
+    let rows = &seen.series;
+    assert!(rows.len() >= 2, "{rows:?}");
+    for row in rows {
+        assert!(row.commits.is_some() && row.cache_hits.is_some(), "{row:?}");
+        assert!(row.checkpoint_age_bytes.is_some() && row.history_length.is_some());
+    }
+    assert!(
+        rows.iter()
+            .any(|row| row.log_bytes > Some(0) && row.connections >= Some(4))
+    );
+    assert_eq!(
+        seen.machine.shared,
+        Some(true),
+        "{}",
+        seen.machine.shared_because
+    );
+    let cpu = rows[0]
+        .machine
+        .as_ref()
+        .and_then(|machine| machine.server_cpu_s);
+    assert!(cpu.is_some());
+    assert!(seen.cost.as_ref().expect("its cost").server_cpu_s.is_some());
+}
+
+#[test]
 fn what_mariadb_refuses_is_said() {
     let bench = Bench::new("refused");
     for words in ["load tpcb", "run tpcc", "check select-only", "clean tpcc"] {

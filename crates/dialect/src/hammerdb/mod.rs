@@ -25,7 +25,9 @@ mod world;
 
 pub use console::{COMPAT_VARIABLE, Console, Invocation, PROFILES, USAGE, banner, compat, read};
 pub use profile::{ProcTiming, TimeProfile, UserTiming};
-pub use request::{BuildRequest, Counter, Driver, Login, Output, RunRequest, SchemaRequest};
+pub use request::{
+    BuildRequest, Counter, Driver, Login, Output, Product, RunRequest, SchemaRequest, Ssl,
+};
 pub use session::{Session, VERSION};
 pub use settings::Settings;
 pub use text::{BuildLine, RunLine};

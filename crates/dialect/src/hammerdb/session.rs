@@ -3,7 +3,6 @@
 //! In: a command's words. Out: its texts and requests to a [`World`], its result. Must never: print a
 //! password; connect.
 
-use super::dictionary;
 use super::print;
 use super::request::Counter;
 use super::settings::Settings;
@@ -151,7 +150,7 @@ impl Session {
     }
 
     pub(super) fn database_name(&self) -> &'static str {
-        dictionary::name(&self.settings.database)
+        self.settings.database_name()
     }
 
     pub(super) fn clear_script(&mut self, world: &mut dyn World) {

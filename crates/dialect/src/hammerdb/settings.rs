@@ -63,6 +63,11 @@ impl Settings {
         all.collect()
     }
 
+    /// The database's name: `PostgreSQL`.
+    pub fn database_name(&self) -> &'static str {
+        dictionary::name(&self.database)
+    }
+
     /// Sets a value; whether there is such a key.
     pub(super) fn set(&mut self, prefix: &str, section: &str, key: &str, value: &str) -> bool {
         if self.value(prefix, section, key).is_none() {

@@ -67,9 +67,14 @@ pub enum BuildLine {
     WorkerThread,
     WaitingForMonitor,
     CreatingSchema,
+    /// The cipher of a connection to MySQL or MariaDB; empty without encryption.
+    SslCipher {
+        cipher: String,
+    },
+    /// On PostgreSQL under an owner.
     CreatingDatabase {
         database: String,
-        owner: String,
+        owner: Option<String>,
     },
     UsingDatabase {
         database: String,
@@ -148,8 +153,13 @@ impl fmt::Display for BuildLine {
             Self::CreatingProcedures => "CREATING TPCC STORED PROCEDURES",
             Self::GatheringStatistics => "GATHERING SCHEMA STATISTICS",
             Self::Complete => "TPCC SCHEMA COMPLETE",
+            Self::SslCipher { cipher } => return ssl_cipher(f, cipher),
             Self::CreatingDatabase { database, owner } => {
-                return write!(f, "CREATING DATABASE {database} under OWNER {owner}");
+                write!(f, "CREATING DATABASE {database}")?;
+                return match owner {
+                    Some(owner) => write!(f, " under OWNER {owner}"),
+                    None => Ok(()),
+                };
             }
             Self::UsingDatabase { database } => {
                 return write!(
@@ -185,11 +195,19 @@ impl fmt::Display for BuildLine {
     }
 }
 
+fn ssl_cipher(f: &mut fmt::Formatter<'_>, cipher: &str) -> fmt::Result {
+    write!(f, "Ssl_cipher {cipher}")
+}
+
 /// What a run says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Each is named after its text.
 pub enum RunLine {
     Profiler,
+    /// As that of a build.
+    SslCipher {
+        cipher: String,
+    },
     Rampup {
         minutes: u64,
     },
@@ -286,6 +304,7 @@ impl fmt::Display for RunLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Profiler => f.write_str("Initializing xtprof time profiler"),
+            Self::SslCipher { cipher } => ssl_cipher(f, cipher),
             Self::Rampup { minutes } => write!(f, "Beginning rampup time of {minutes} minutes"),
             Self::RampupMinutes { minutes } => write!(f, "Rampup {minutes} minutes complete ..."),
             Self::RampupComplete => f.write_str("Rampup complete, Taking start Transaction Count."),

@@ -3,7 +3,7 @@
 //! In: settings. Out: requests to a [`World`], HammerDB's lines around them. Must never: hand over a
 //! request that has a complaint.
 
-use super::request::{Output, Reader, SchemaRequest};
+use super::request::{Output, Product, Reader, SchemaRequest};
 use super::session::{Session, State, Users, puts, say};
 use super::text;
 use super::world::{Ended, World};
@@ -36,19 +36,6 @@ impl Session {
             log: self.users.as_ref().and_then(|users| users.log.clone()),
             timestamps: self.settings.option("log_timestamps") == 1,
         }
-    }
-
-    /// Whether the database is one that Prony's hammerdbcli builds and runs: the place where MySQL's
-    /// and MariaDB's requests will begin.
-    pub(super) fn is_offered(&self, world: &mut dyn World) -> bool {
-        let offered = self.settings.database == "pg";
-        if !offered {
-            let name = self.database_name();
-            let complaint =
-                format!("Error: Prony's hammerdbcli builds and runs PostgreSQL only, not {name}");
-            puts(world, &complaint);
-        }
-        offered
     }
 
     /// Makes virtual users and says so.
@@ -114,7 +101,7 @@ impl Session {
     }
 
     pub(super) fn build(&mut self, world: &mut dyn World) {
-        if self.is_busy(world, "build") || !self.is_offered(world) {
+        if self.is_busy(world, "build") {
             return;
         }
         let job = world.job_id();
@@ -141,18 +128,24 @@ impl Session {
                 format!("Building {warehouses} Warehouses(s) with 1 Virtual User")
             } else {
                 format!(
-                    "Building {warehouses} Warehouses with {all} Virtual Users, {vusers} active + 1 Monitor VU(dict value pg_num_vu is set to {vusers})"
+                    "Building {warehouses} Warehouses with {all} Virtual Users, {vusers} active + 1 Monitor VU(dict value {} is set to {vusers})",
+                    request.owner.product.key("num_vu")
                 )
             },
         );
         let owner = &request.owner;
+        let [place, user, database] =
+            [&owner.place(), &owner.user, &owner.database].map(|text| text.to_uppercase());
+        let (mode, engine) = match owner.product {
+            Product::PostgreSql => {
+                let mode = owner.ssl_mode.to_uppercase();
+                (format!(" sslmode {mode}"), "")
+            }
+            Product::MySql | Product::MariaDb => (String::new(), " with storage engine INNODB"),
+        };
         let question = format!(
-            "Ready to create a {warehouses} Warehouse PostgreSQL TPROC-C schema\nin host {}:{} sslmode {} under user {} in database {}?",
-            owner.host.to_uppercase(),
-            owner.port,
-            owner.ssl_mode.to_uppercase(),
-            owner.user.to_uppercase(),
-            owner.database.to_uppercase()
+            "Ready to create a {warehouses} Warehouse {} TPROC-C schema\nin host {place}{mode} under user {user} in database {database}{engine}?",
+            owner.product.name()
         );
         confirm(world, &question);
         self.make_users(world, all, false);
@@ -180,7 +173,7 @@ impl Session {
         stem: &str,
         act: impl Fn(&mut dyn World, &SchemaRequest) -> Result<Ended, String>,
     ) -> String {
-        if self.is_busy(world, verb) || !self.is_offered(world) {
+        if self.is_busy(world, verb) {
             return String::new();
         }
         let job = world.job_id();
@@ -192,7 +185,8 @@ impl Session {
         self.clear_script(world);
         puts(world, &format!("{stem}ing schema with 1 Virtual User"));
         let (owner, role) = (&request.owner, request.owner.user.to_uppercase());
-        let (and_role, asker) = if verb == "delete" {
+        let is_postgres = owner.product == Product::PostgreSql;
+        let (and_role, asker) = if verb == "delete" && is_postgres {
             (
                 format!(" and role {role}"),
                 request.superuser.user.to_uppercase(),
@@ -201,10 +195,9 @@ impl Session {
             (String::new(), role)
         };
         let question = format!(
-            "Do you want to {verb} the {} TPROC-C schema{and_role}\n in host {}:{} under user {asker}?",
+            "Do you want to {verb} the {} TPROC-C schema{and_role}\n in host {} under user {asker}?",
             owner.database.to_uppercase(),
-            owner.host.to_uppercase(),
-            owner.port
+            owner.place().to_uppercase(),
         );
         confirm(world, &question);
         self.make_users(world, 1, false);
@@ -243,9 +236,6 @@ impl Session {
     }
 
     pub(super) fn run(&mut self, world: &mut dyn World) -> String {
-        if !self.is_offered(world) {
-            return String::new();
-        }
         let job = world.job_id();
         let folder = Self::temp(world);
         let profile = if self.settings.generic("timeprofile", "xt_unique_log_name") == "1" {

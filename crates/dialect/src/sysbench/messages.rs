@@ -133,10 +133,6 @@ pub fn pgsql_not_prepared(message: &str) -> String {
     fatal(&format!("PQprepare() failed: {}\n", message.trim_end()))
 }
 
-/// Scripts are not run yet.
-pub const NO_SCRIPTS: &str =
-    "scripts are not supported yet: Prony runs the tests that sysbench bundles";
-
 /// What [`function_failed`] calls the part of a bundled test that did not get on. `begun`: threads had
 /// begun with events.
 pub fn failing_function(command: Command, begun: bool) -> &'static str {

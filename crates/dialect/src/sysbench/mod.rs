@@ -43,4 +43,4 @@ pub use plan::{drive_plan, load_jobs, unsupported, workload_plan};
 pub use printed::{Level, Printed, Refused, debug, fatal, warning};
 pub use progress::{Counters, Progress, Queue, progress};
 pub use report::{Fairness, Latency, Report, checkpoint, report};
-pub use spec::{Sort, Spec, key};
+pub use spec::{Sort, Spec, find as find_option, key};

@@ -3,7 +3,8 @@
 use prony_dialect::hammerdb::tcl::{Channel, Host, Outcome, PathKind};
 use prony_dialect::hammerdb::text::{finished, running, terminal, vuser};
 use prony_dialect::hammerdb::{
-    BuildLine, BuildRequest, Driver, Ended, RunLine, RunRequest, SchemaRequest, Settings, World,
+    BuildLine, BuildRequest, Driver, Ended, Product, RunLine, RunRequest, SchemaRequest, Settings,
+    World,
 };
 
 use super::Memory;
@@ -70,6 +71,8 @@ impl World for Fake {
             return Err(refusal);
         }
         let (database, owner) = (request.owner.database.clone(), request.owner.user.clone());
+        let is_postgres = request.owner.product == Product::PostgreSql;
+        let owner = is_postgres.then_some(owner);
         self.told(1, BuildLine::CreatingSchema);
         self.told(1, BuildLine::CreatingDatabase { database, owner });
         self.told(1, BuildLine::Complete);
@@ -97,7 +100,7 @@ impl World for Fake {
         let result = RunLine::Result {
             nopm: 252_970,
             tpm: 582_385,
-            database: "PostgreSQL".to_owned(),
+            database: request.login.product.name().to_owned(),
             tpm_first: request.tpm_first,
         };
         self.told(1, result);

@@ -22,10 +22,9 @@ pub use load::{Answer, Candidate, Demand};
 pub use point::{Interval, Point};
 pub use rank::{Obstacle, Ranking};
 
-use crate::compare::Severity;
 use crate::thresholds::PRICE_OLD_DAYS;
 use prony_plan::sheet::{AsOf, Configuration, Sheet};
-use prony_store::{Check, Run};
+use prony_store::{Check, Run, Severity};
 use serde::Serialize;
 
 /// A configuration and the runs that were measured on it.

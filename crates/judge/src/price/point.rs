@@ -3,10 +3,9 @@
 //! In: runs and a configuration. Out: its ratios. Must never: take the best of several runs.
 
 use super::{Offer, Refused, Terms};
-use crate::compare::Severity;
 use crate::{all, compare};
 use prony_plan::sheet::{AsOf, HOURS_A_MONTH, Item};
-use prony_store::{Run, State};
+use prony_store::{Run, ServerState, Severity, State};
 use serde::Serialize;
 
 /// Months of the three-year figure, over which also is spread what is paid once.
@@ -141,13 +140,22 @@ pub(super) fn unfit(offer: &Offer<'_>, today: AsOf) -> Option<Refused> {
 }
 
 /// How many replicas the run saw; `None` where it does not say.
-fn replicas(_run: &Run) -> Option<u32> {
-    None
+fn replicas(run: &Run) -> Option<u32> {
+    let before = before(run)?;
+    // Without a word on replication nobody could look, and an empty list means nothing.
+    before.replication.as_ref()?;
+    u32::try_from(before.replicas.len()).ok()
 }
 
-/// What a commit survives, as the run says it.
+/// What a commit survives, as the run says it: by its class, or by the settings that promise it.
 fn durability(run: &Run) -> Option<String> {
-    compare::promises(run)
+    let seen = before(run).and_then(|state| state.durability.as_ref());
+    let class = seen.map(|durability| durability.class.clone());
+    class.or_else(|| compare::promises(run))
+}
+
+fn before(run: &Run) -> Option<&ServerState> {
+    run.observed.as_ref()?.before.as_ref()
 }
 
 /// Whether two runs are of the same thing: their median is meant.

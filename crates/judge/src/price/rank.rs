@@ -4,7 +4,8 @@
 //! stands against them. Must never: rank what does not compare.
 
 use super::{Offer, Point, Terms};
-use crate::compare::{Severity, compare};
+use crate::compare::compare;
+use prony_store::Severity;
 use serde::Serialize;
 
 /// Which of several is worth its price.

@@ -197,7 +197,8 @@ pub fn events(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     Ok(())
 }
 
-/// What the checks found, worst first.
+/// What the checks found, worst first; notes in as few lines as they need, without what to do: there is
+/// mostly nothing to be done.
 pub fn checks(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     if run.checks.is_empty() {
         return Ok(());
@@ -220,6 +221,9 @@ pub fn checks(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
         for (row, line) in wrap(&finding, style.width - 11).iter().enumerate() {
             let lead = if row == 0 { &colored } else { "       " };
             writeln!(out, "  {lead}  {line}")?;
+        }
+        if check.severity == Severity::Note {
+            continue;
         }
         for line in wrap(&plain(&check.advice), style.width - 13) {
             writeln!(out, "             {line}")?;

@@ -6,6 +6,7 @@
 
 mod around;
 mod latency;
+mod server;
 
 use crate::style::Style;
 use crate::text::{plain, sparkline, wrap};
@@ -38,6 +39,7 @@ pub fn write(
     around::errors(out, style, run)?;
     around::events(out, style, run)?;
     around::checks(out, style, run)?;
+    server::server(out, style, run)?;
     around::client(out, style, run)?;
     around::setup(out, style, run)?;
     around::place(out, stored)
@@ -131,13 +133,39 @@ fn headline(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
         writeln!(out, "  {line}")?;
     }
     pace(out, style, run)?;
-    if run
-        .checks
-        .iter()
-        .any(|check| check.severity == Severity::Invalid)
-    {
-        let line = "This figure must not be used: see the checks below.";
-        writeln!(out, "  {}", style.alarm(line))?;
+    verdict(out, style, run)
+}
+
+/// Whether it can be used, and what stands against it, by name.
+fn verdict(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
+    let named = |severity| {
+        let of_it = run.checks.iter().filter(|check| check.severity == severity);
+        of_it.map(|check| plain(&check.id)).collect::<Vec<_>>()
+    };
+    let (invalid, caveats) = (named(Severity::Invalid), named(Severity::Caveat));
+    let (text, paint): (String, fn(&Style, &str) -> String) = match (run.state, invalid.len()) {
+        (_, 1..) => {
+            let what = invalid.join(", ");
+            let text =
+                format!("Invalid ({what}): this figure must not be used, see the checks below.");
+            (text, Style::alarm)
+        }
+        // A run that goes on has not been judged.
+        (State::Running, _) => return Ok(()),
+        _ if caveats.is_empty() => (
+            "Valid: nothing was found against it.".to_owned(),
+            Style::dim,
+        ),
+        _ => {
+            let count = units::counted(caveats.len() as u64, "caveat", "caveats");
+            (
+                format!("Valid, with {count}: {}.", caveats.join(", ")),
+                Style::caution,
+            )
+        }
+    };
+    for line in wrap(&text, style.width - 2) {
+        writeln!(out, "  {}", paint(style, &line))?;
     }
     Ok(())
 }

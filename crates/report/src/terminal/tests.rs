@@ -243,3 +243,108 @@ fn words(run: &Run) -> String {
     let text = text(run, None).replace('\u{a0}', " ");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
+
+/// What was looked at in the four seconds after the one of warm-up.
+fn watched() -> Run {
+    use prony_store::{MachineSecond, Missing, Observed, ObserverCost, ServerSecond, ServerState};
+    let mut run = sample_run::closed();
+    let row = |at: u32| ServerSecond {
+        at_s: f64::from(at),
+        seconds: 1.0,
+        cache_hits: Some(990),
+        cache_reads: Some(10),
+        log_bytes: Some(3_000_000),
+        active: Some(at),
+        waits: [("CPU".to_owned(), 3), ("IO/WalSync\x1b[31m".to_owned(), 1)].into(),
+        machine: Some(MachineSecond {
+            busy: Some(0.87),
+            server_cpu_s: Some(1.5),
+            disk_write_bytes: Some(40_000_000),
+            ..MachineSecond::default()
+        }),
+        ..ServerSecond::default()
+    };
+    run.observed = Some(Observed {
+        before: Some(ServerState {
+            database_bytes: Some(1_500_000_000),
+            replication: Some("none".to_owned()),
+            ..ServerState::default()
+        }),
+        machine: prony_store::Machine {
+            source: Some("/proc".to_owned()),
+            cpus: Some(16),
+            ..Default::default()
+        },
+        series: (0..5).map(row).collect(),
+        events: vec![prony_store::Event {
+            at_s: 2.0,
+            until_s: Some(3.0),
+            what: "checkpoint".to_owned(),
+            ..Default::default()
+        }],
+        missing: vec![Missing {
+            what: "replication lag".to_owned(),
+            why: "permission denied".to_owned(),
+        }],
+        cost: Some(ObserverCost {
+            queries: 24,
+            client_cpu_s: Some(0.004),
+            ..ObserverCost::default()
+        }),
+        ..Observed::default()
+    });
+    run
+}
+
+#[test]
+fn what_was_seen_of_the_server_is_told_briefly() {
+    assert!(
+        !words(&sample_run::closed()).contains("The server, in"),
+        "an older document"
+    );
+    let run = watched();
+    let told = words(&run);
+    for part in [
+        "87 % of 16 CPUs busy, its processes 1.50 CPUs; I/O wait unknown",
+        "disk unknown busy, unknown read, 40 MB/s written",
+        "99.0 % of the pages found in unknown, for 1.5 GB of data; 12 MB of log; 1 checkpoint; at most \
+         4 sessions",
+        "unknown waiting for a lock",
+        "sessions at work: CPU 75 %, IO/WalSync",
+        "durability class unknown, replication none; looking at it: 24 queries, 4.00 ms of CPU",
+        "not seen: replication lag (permission denied)",
+    ] {
+        assert!(told.contains(part), "no `{part}` in {told}");
+    }
+    let text = text(&run, None);
+    assert!(!text.contains('\x1b') && text.lines().all(|line| line.chars().count() <= 80));
+    let mut off = run;
+    off.observed.as_mut().unwrap().off = Some("--no-observe was given".to_owned());
+    assert!(words(&off).contains("not observed: --no-observe was given"));
+}
+
+#[test]
+fn the_verdict_is_one_line_under_the_figure() {
+    let mut run = sample_run::closed();
+    let text = text(&run, None);
+    let verdict = "  Valid, with 1 caveat: client-limit.";
+    let at = text.lines().position(|line| line == verdict);
+    assert!(at.is_some_and(|at| at < 12), "{text}");
+    run.checks.truncate(1);
+    assert!(words(&run).contains("Valid: nothing was found against it."));
+    run.checks[0].severity = Severity::Invalid;
+    assert!(words(&run).contains("Invalid (littles-law): this figure must not be used"));
+    run.checks.clear();
+    run.state = State::Running;
+    assert!(!words(&run).contains("Valid"), "it has not been judged");
+}
+
+#[test]
+fn notes_come_without_advice() {
+    let mut run = sample_run::closed();
+    run.checks[0].advice = "Do nothing at all.".to_owned();
+    let told = words(&run);
+    assert!(told.contains("note littles-law: 64 clients"), "{told}");
+    assert!(!told.contains("Do nothing at all."), "{told}");
+    assert!(told.contains("Use more threads"), "a caveat has it");
+}

@@ -4,13 +4,14 @@
 //! [`Environment`], the option files, the name service. Out: a [`Target`]. Must never: connect, or
 //! show a password.
 //!
-//! The order of precedence is the client's: what is written in the URL, then the option files, of
-//! which the later ones win, then the environment, then the defaults. `localhost` means the unix
+//! The order of precedence is the client's: what is written in the URL, then the login file, then the
+//! option files, of which the later ones win, then the environment, then the defaults. `localhost` means the unix
 //! socket, unless the URL gives it a port or `protocol=tcp`.
 //! Source: MySQL documentation, "Using Option Files", "Environment Variables", "Command Options for
 //! Connecting to the Server".
 
 mod hosts;
+mod login_file;
 mod option_file;
 mod options;
 mod tls;
@@ -43,6 +44,14 @@ pub(crate) fn resolve(rest: &str, env: &Environment) -> Result<Target, Error> {
     let mut options = Options::default();
     options.add_environment(env);
     option_file::read_all(&mut options, env, &mut warnings)?;
+    let mut asked = Options::default();
+    url::read(rest, &mut asked)?;
+    login_file::read(
+        &mut options,
+        env,
+        asked.non_empty("login-path"),
+        &mut warnings,
+    )?;
     let hosts = url::read(rest, &mut options)?;
 
     let user = match options.non_empty("user") {

@@ -60,33 +60,82 @@ fn read(
     let text = String::from_utf8_lossy(&text);
     let mut concerns = false;
     for (number, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with(['#', ';']) {
-            continue;
-        }
-        if let Some(directive) = line.strip_prefix('!') {
-            include(path, directive, depth, options, warnings)?;
-            continue;
-        }
-        if let Some(group) = line.strip_prefix('[') {
-            let Some((group, _)) = group.split_once(']') else {
+        match Line::read(line) {
+            Line::Nothing => {}
+            Line::Directive(directive) => include(path, directive, depth, options, warnings)?,
+            Line::Unclosed => {
                 let problem = format!("line {}: a group lacks its \"]\"", number + 1);
                 return Err(fail(problem, "write [client] on a line of its own"));
-            };
-            concerns = GROUPS.contains(&group.trim());
-            continue;
-        }
-        if concerns {
-            let line = uncommented(line);
-            let (name, value) = match line.split_once('=') {
-                Some((name, value)) => (name.trim(), Some(unquoted(value.trim()))),
-                None => (line.trim(), None),
-            };
+            }
+            Line::Group(group) => concerns = GROUPS.contains(&group),
             // Options of other clients are none of our business.
-            options.set(name, value.as_deref(), Origin::File(path.to_owned()));
+            Line::Option(line) if concerns => set(line, path, options),
+            Line::Option(_) => {}
         }
     }
     Ok(())
+}
+
+/// Takes the options of these groups from a text that is read already; gives the groups that are there.
+pub(super) fn take<'a>(
+    text: &str,
+    groups: &[&'a str],
+    path: &Path,
+    options: &mut Options,
+) -> Vec<&'a str> {
+    let (mut found, mut concerns) = (Vec::new(), false);
+    for line in text.lines() {
+        match Line::read(line) {
+            Line::Group(name) => {
+                let group = groups.iter().find(|group| **group == name);
+                found.extend(group);
+                concerns = group.is_some();
+            }
+            Line::Option(line) if concerns => set(line, path, options),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// What a line is.
+enum Line<'a> {
+    /// Empty, or a comment.
+    Nothing,
+    /// What stands behind a `!`.
+    Directive(&'a str),
+    /// The name of a group.
+    Group(&'a str),
+    /// A group without its end.
+    Unclosed,
+    /// An option.
+    Option(&'a str),
+}
+
+impl Line<'_> {
+    fn read(line: &str) -> Line<'_> {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            Line::Nothing
+        } else if let Some(directive) = line.strip_prefix('!') {
+            Line::Directive(directive)
+        } else if let Some(group) = line.strip_prefix('[') {
+            let name = group.split_once(']').map(|(name, _)| name.trim());
+            name.map_or(Line::Unclosed, Line::Group)
+        } else {
+            Line::Option(line)
+        }
+    }
+}
+
+/// Sets the option of a line, if it is one that Prony takes.
+fn set(line: &str, path: &Path, options: &mut Options) {
+    let line = uncommented(line);
+    let (name, value) = match line.split_once('=') {
+        Some((name, value)) => (name.trim(), Some(unquoted(value.trim()))),
+        None => (line.trim(), None),
+    };
+    options.set(name, value.as_deref(), Origin::File(path.to_owned()));
 }
 
 /// `!include FILE` or `!includedir FOLDER`; a relative path is taken from where the process runs, as

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// The options that Prony takes, as MySQL's and MariaDB's clients name them; flags may stand without
 /// a value.
-const KNOWN: [(&str, bool); 23] = [
+const KNOWN: [(&str, bool); 24] = [
     ("user", false),
     ("password", false),
     ("host", false),
@@ -35,6 +35,7 @@ const KNOWN: [(&str, bool); 23] = [
     ("found-rows", true),
     ("default-auth", false),
     ("plugin-dir", false),
+    ("login-path", false),
 ];
 
 /// Where an option was set.

@@ -163,6 +163,83 @@ fn a_file_that_anybody_can_write_is_ignored() {
     assert!(read.warnings[0].contains("can be written by anybody"));
 }
 
+/// A login file with these lines, under a key of 20 different bytes.
+fn login_file(lines: &[&str]) -> Vec<u8> {
+    use aes::cipher::{BlockCipherEncrypt, KeyInit};
+    let key: Vec<u8> = (0..20).map(|byte| byte * 7 + 1).collect();
+    let mut folded = [0_u8; 16];
+    for (at, byte) in key.iter().enumerate() {
+        folded[at % 16] ^= byte;
+    }
+    let cipher = aes::Aes128::new(&folded.into());
+    let mut file = vec![0; 4];
+    file.extend(key);
+    for line in lines {
+        let mut plain = format!("{line}\n").into_bytes();
+        let padding = 16 - plain.len() % 16;
+        plain.extend(std::iter::repeat_n(padding as u8, padding));
+        file.extend((plain.len() as u32).to_le_bytes());
+        for block in plain.chunks(16) {
+            let mut block = <[u8; 16]>::try_from(block).unwrap().into();
+            cipher.encrypt_block(&mut block);
+            file.extend_from_slice(&block);
+        }
+    }
+    file
+}
+
+#[test]
+fn the_login_file_comes_before_the_option_files() {
+    use std::os::unix::fs::PermissionsExt;
+    let files = Files::new("login");
+    files.write(".my.cnf", "[client]\nuser=file\nport=3311\n");
+    let lines = [
+        "[client]",
+        "user = \"common\"",
+        "[shop]",
+        "password = \"p#w\"",
+        "host = \"127.0.0.1\"",
+    ];
+    let path = files.0.join(".mylogin.cnf");
+    std::fs::write(&path, login_file(&lines)).unwrap();
+    let allow =
+        |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+    let env = Environment::new("tester", &files.0);
+    allow(0o600);
+    let read = target("mysql://", &env);
+    assert_eq!(
+        (read.user.as_str(), read.endpoints[0].password.is_none()),
+        ("common", true)
+    );
+    let shop = target("mysql://?login-path=shop", &env);
+    assert_eq!(first(&shop), "tcp:127.0.0.1:3311");
+    assert_eq!(shop.endpoints[0].password.as_ref().unwrap().reveal(), "p#w");
+    let no = crate::resolve("mysql://?login-path=no", &env)
+        .unwrap_err()
+        .to_string();
+    assert!(no.contains("has no login path \"no\""), "{no}");
+    allow(0o644);
+    let open = target("mysql://", &env);
+    assert_eq!(open.user, "file");
+    assert!(
+        open.warnings[0].contains("chmod 600"),
+        "{:?}",
+        open.warnings
+    );
+    allow(0o600);
+    for broken in [
+        &login_file(&lines)[..50],
+        b"[client]\nuser=x\n, but as plain text\n",
+    ] {
+        std::fs::write(&path, broken).unwrap();
+        let error = crate::resolve("mysql://", &env).unwrap_err().to_string();
+        assert!(error.contains("is no login file"), "{error}");
+    }
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(target("mysql://", &env).user, "file");
+    assert!(crate::resolve("mysql://?login-path=shop", &env).is_err());
+}
+
 #[test]
 fn files_that_include_each_other_end() {
     let files = Files::new("circle");

@@ -11,6 +11,7 @@ use super::manner::{Trouble, Verdict};
 use super::program::Shared;
 use super::queries::changed;
 use super::rows::{C_GROUPS, PAD_GROUPS, set_groups};
+use crate::distinct::Distinct;
 use crate::random::Random;
 use prony_session::{Db, DbError, UserId};
 use prony_wire::{QueryMode, Value};
@@ -28,7 +29,8 @@ pub(super) struct Player {
     /// Values of a statement with many of them.
     pub(super) values: Vec<Value<'static>>,
     pub(super) text: String,
-    numbers: Numbers,
+    /// Numbers for rows.
+    numbers: Distinct,
     pub(super) packet: Option<Packet>,
     pub(super) doing: Doing,
 }
@@ -42,28 +44,6 @@ pub(super) enum Doing {
     /// As it stands in the user's own text.
     Text,
     Packet,
-}
-
-/// Numbers for rows, none of which two users of a run draw.
-struct Numbers {
-    next: u32,
-    step: u32,
-    key: u32,
-}
-
-impl Numbers {
-    /// A number of 32 bits, less 2^31. The mixing is one to one: C. Wellons, "Prospecting for hash
-    /// functions" (lowbias32, in the public domain).
-    fn next(&mut self) -> i64 {
-        let mut mixed = self.next ^ self.key;
-        self.next = self.next.wrapping_add(self.step);
-        mixed ^= mixed >> 16;
-        mixed = mixed.wrapping_mul(0x7feb_352d);
-        mixed ^= mixed >> 15;
-        mixed = mixed.wrapping_mul(0x846c_a68b);
-        mixed ^= mixed >> 16;
-        i64::from(mixed) - (1 << 31)
-    }
 }
 
 impl Shared {
@@ -122,7 +102,11 @@ impl Shared {
                 "INSERT INTO sbtest{table} (k, c, pad) VALUES ({k}, '{c}', '{pad}')"
             ),
             (auto, _) => {
-                let id = if auto { 0 } else { player.numbers.next() };
+                let id = if auto {
+                    0
+                } else {
+                    i64::from(player.numbers.draw()) - (1 << 31)
+                };
                 write!(
                     text,
                     "INSERT INTO sbtest{table} (id, k, c, pad) VALUES ({id}, {k}, '{c}', '{pad}')"
@@ -147,11 +131,7 @@ impl Player {
             pad: String::with_capacity(64),
             values: Vec::with_capacity(1024),
             text: String::with_capacity(512),
-            numbers: Numbers {
-                next: id.client,
-                step: id.clients,
-                key: id.seed as u32,
-            },
+            numbers: Distinct::new(id),
             packet: (!shared.last.is_empty()).then(|| Packet::new(id, &shared.last)),
             doing: Doing::Begin,
         }

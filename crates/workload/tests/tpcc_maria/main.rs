@@ -3,6 +3,8 @@
 mod crowd;
 mod load;
 mod modes;
+#[path = "../common/rich.rs"]
+mod rich;
 mod rights;
 #[path = "../common/stop.rs"]
 mod stop;

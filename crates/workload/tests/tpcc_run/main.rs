@@ -4,4 +4,6 @@ mod crowd;
 mod deferred;
 mod functions;
 mod modes;
+#[path = "../common/rich.rs"]
+mod rich;
 mod support;

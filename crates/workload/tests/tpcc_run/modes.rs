@@ -1,11 +1,9 @@
 //! The three modes of each profile do the same.
 
+use crate::rich::rich_seed;
 use crate::support::{Base, WAREHOUSES, findings, loaded, number, plan, ran, transactions};
-use prony_workload::random::Random;
-use prony_workload::tpcc::deck::Deck;
-use prony_workload::tpcc::input::{Draws, Kind};
+use prony_workload::tpcc::input::Kind;
 use prony_workload::tpcc::profile::{PROFILES, Profile};
-use prony_workload::tpcc::random::RunConstants;
 use prony_workload::tpcc::way::Mode;
 
 const TRANSACTIONS: u64 = 400;
@@ -36,41 +34,10 @@ fn state(base: &Base) -> Vec<Option<String>> {
     tables.collect()
 }
 
-/// A seed whose first transactions have all that is rare: an order that is rolled back, an order
-/// that takes twice from the same stock, lines and payments of another warehouse.
-fn rich_seed(profile: &'static Profile) -> u64 {
-    let is_rich = |seed: &u64| {
-        let constants = RunConstants::new(*seed);
-        let random = Random::of_client(*seed, 0);
-        let mut draws = Draws::new(profile, constants, WAREHOUSES, true, (0, 1), random);
-        let mut deck = Deck::new(profile.deck);
-        let (mut unused, mut twice, mut remote, mut paid) = (0, 0, 0, 0);
-        for _ in 0..TRANSACTIONS {
-            match deck.next(&mut draws.random) {
-                Kind::NewOrder => {
-                    let order = draws.new_order();
-                    unused += u32::from(order.unused);
-                    twice += u32::from(order.waves() > 1 && !order.unused);
-                    remote += order.remote_lines();
-                }
-                Kind::Payment => {
-                    let payment = draws.payment();
-                    paid += u32::from(payment.w_id != payment.c_w_id);
-                }
-                Kind::OrderStatus => drop(draws.order_status()),
-                Kind::Delivery => drop(draws.delivery()),
-                Kind::StockLevel => drop(draws.stock_level()),
-            }
-        }
-        unused > 0 && twice > 0 && remote > 0 && paid > 0
-    };
-    (1..1000).find(is_rich).expect("one of a thousand")
-}
-
 #[test]
 fn each_mode_leaves_the_same_data_and_tells_the_same() {
     for (number_of, profile) in PROFILES.iter().enumerate() {
-        let seed = rich_seed(profile);
+        let seed = rich_seed(profile, WAREHOUSES, TRANSACTIONS);
         let mut before = None;
         for mode in Mode::ALL {
             let base = loaded(&format!("modes_{number_of}_{}", mode.name()));

@@ -29,10 +29,12 @@ pub struct Agenda {
 
 impl Agenda {
     /// That of a run on so many warehouses.
-    pub fn new(means: &Means<'_>, warehouses: u32) -> Agenda {
+    ///
+    /// `cipher`: of the connections, which virtual users tell of on MySQL and MariaDB.
+    pub fn new(means: &Means<'_>, warehouses: u32, cipher: Option<&str>) -> Agenda {
         let mut agenda = Agenda::default();
-        agenda.monitor(means);
-        agenda.users(means, warehouses);
+        agenda.monitor(means, cipher);
+        agenda.users(means, warehouses, cipher);
         // Stable: what is due at the same time stays in this order.
         agenda.acts.sort_by_key(|(at, _)| *at);
         if let Some(end) = agenda
@@ -49,7 +51,13 @@ impl Agenda {
         self.acts.push((at, Act::Say(vuser, line)));
     }
 
-    fn monitor(&mut self, means: &Means<'_>) {
+    fn cipher(&mut self, at: Duration, vuser: u32, cipher: Option<&str>) {
+        if let Some(cipher) = cipher.map(str::to_owned) {
+            self.say(at, vuser, RunLine::SslCipher { cipher });
+        }
+    }
+
+    fn monitor(&mut self, means: &Means<'_>, cipher: Option<&str>) {
         let Driver::Timed {
             rampup_min,
             duration_min,
@@ -66,6 +74,7 @@ impl Agenda {
         if means.request.time_profile.is_some() {
             self.say(Duration::ZERO, 1, RunLine::Profiler);
         }
+        self.cipher(Duration::ZERO, 1, cipher);
         let rampup = RunLine::Rampup {
             minutes: rampup_min,
         };
@@ -97,7 +106,7 @@ impl Agenda {
         self.acts.push((end, Act::CountEnd));
     }
 
-    fn users(&mut self, means: &Means<'_>, warehouses: u32) {
+    fn users(&mut self, means: &Means<'_>, warehouses: u32, cipher: Option<&str>) {
         let request = means.request;
         let is_timed = matches!(request.driver, Driver::Timed { .. });
         for client in 0..request.vusers {
@@ -109,6 +118,7 @@ impl Agenda {
             if is_timed && request.time_profile.is_some() {
                 self.say(at, vuser, RunLine::Profiler);
             }
+            self.cipher(at, vuser, cipher);
             if request.all_warehouses {
                 let share = text::share(client + 2, request.vusers, warehouses.into());
                 let of = share.len() as u64;

@@ -20,10 +20,10 @@ use agenda::Agenda;
 use ear::Ears;
 use monitor::{Figures, Monitor, Watch};
 use prony_dialect::hammerdb::plan::{WORKLOAD, drive_plan, run_plan};
-use prony_dialect::hammerdb::{Driver, Ended, Login, RunLine, RunRequest};
+use prony_dialect::hammerdb::{Driver, Ended, Login, Product, RunLine, RunRequest};
 use prony_drive::{Driven, Tap};
 use prony_plan::{DrivePlan, WorkloadPlan};
-use prony_server::{Control, Facts, Target};
+use prony_server::{Control, Facts, Product as Engine, Target};
 use prony_store::Run;
 use prony_workload::{Error, Loaded, Workload};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -73,6 +73,8 @@ struct Ready {
     plan: WorkloadPlan,
     drive: DrivePlan,
     seed: u64,
+    /// The cipher of connections to MySQL and MariaDB; empty without encryption.
+    cipher: Option<String>,
     /// The flags of clients that an error ended, where errors end them.
     raised: Option<Raised>,
 }
@@ -138,9 +140,10 @@ pub fn run(means: &Means<'_>, job: &mut Job) -> Result<Ended, String> {
 fn note_what_differs(request: &RunRequest) {
     let timed = matches!(request.driver, Driver::Timed { .. });
     if timed && request.iterations != 10_000_000 {
-        super::complain(
-            "hammerdbcli: pg_total_iterations counts with the test driver alone: a timed run ends by time\n",
-        );
+        super::complain(&format!(
+            "hammerdbcli: {} counts with the test driver alone: a timed run ends by time\n",
+            request.login.product.key("total_iterations")
+        ));
     }
     if request.stored_procedures {
         super::complain(
@@ -155,7 +158,7 @@ fn prepare(means: &Means<'_>) -> Result<(Ready, Control), String> {
     let plan = run_plan(means.request, means.profile);
     let mut loaded = workload
         .program(&mut control, &plan)
-        .map_err(|error| unfit(&error))?;
+        .map_err(|error| unfit(&error, means.request.login.product))?;
     let facts = prony_server::observe(&mut control).map_err(|error| error.to_string())?;
     let drive = drive_plan(means.request, means.minute, means.processors);
     let flags = || (0..drive.clients).map(|_| AtomicBool::new(false));
@@ -170,6 +173,7 @@ fn prepare(means: &Means<'_>) -> Result<(Ready, Control), String> {
         loaded,
         facts,
         reached: Reached::of(&control),
+        cipher: (control.product() != Engine::Postgres).then(|| connection::cipher(&control)),
         workload,
         plan,
         drive,
@@ -182,14 +186,15 @@ fn prepare(means: &Means<'_>) -> Result<(Ready, Control), String> {
 
 /// Why there can be no run, with what a script can do about it: it has no commands and no options
 /// of Prony's own.
-fn unfit(error: &Error) -> String {
+fn unfit(error: &Error, product: Product) -> String {
     match error {
         Error::Data { problem, hint } if !hint.contains("prony ") && !hint.contains("mode = ") => {
             format!("{problem}\n{hint}")
         }
         Error::Data { problem, .. } => format!(
-            "{problem}\nbuildschema makes the schema and the functions that runs call, as pg_user: \
-             a later run may come as another role that has rights on them"
+            "{problem}\nbuildschema makes the schema and the functions that runs call, as {}: \
+             a later run may come as another role that has rights on them",
+            product.key("user")
         ),
         other => other.to_string(),
     }
@@ -220,7 +225,7 @@ fn drive(
     let mut watch = Watch::new(Keeper::new(writer, run), tell);
     let (driven, monitored) = std::thread::scope(|scope| {
         let monitor = Monitor::new(means, &ready.target, control, &over);
-        let agenda = Agenda::new(means, ready.loaded.scale);
+        let agenda = Agenda::new(means, ready.loaded.scale, ready.cipher.as_deref());
         let monitor = scope.spawn(move || monitor.watch(&hear, agenda));
         let driven = prony_drive::run(&loop_job, &mut watch);
         if driven.is_err() {

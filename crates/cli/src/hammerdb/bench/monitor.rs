@@ -14,7 +14,7 @@ use prony_dialect::hammerdb::{Counter, Driver, RunLine, text};
 use prony_drive::clock::Clock;
 use prony_drive::{Observer, Start};
 use prony_measure::{Row, Schedule};
-use prony_server::{Control, Target};
+use prony_server::{Control, Product as Engine, Target};
 use prony_store::{Run, RunWriter};
 use std::fs::File;
 use std::io::Write;
@@ -26,8 +26,6 @@ use std::time::Duration;
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How long a lost server is waited for when its counts are due.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What the result calls the database.
-const DATABASE: &str = "PostgreSQL";
 
 /// The result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +54,26 @@ struct Counts {
     transactions: u64,
     /// Since when the server counts transactions: after a crash it begins anew, and may soon have
     /// counted more than before.
-    since: String,
+    since: Since,
+}
+
+/// Since when a server counts.
+#[derive(Clone, Debug)]
+enum Since {
+    /// As PostgreSQL says.
+    Reset(String),
+    /// When MySQL or MariaDB was started, in seconds of its clock; it tells whole ones.
+    Started(i64),
+}
+
+impl Since {
+    fn is_same(&self, other: &Since) -> bool {
+        match (self, other) {
+            (Since::Reset(one), Since::Reset(other)) => one == other,
+            (Since::Started(one), Since::Started(other)) => one.abs_diff(*other) <= 2,
+            _ => false,
+        }
+    }
 }
 
 /// When the statistics were last reset: by a crash all of them, by hand those of a database.
@@ -157,7 +174,7 @@ impl<'a> Monitor<'a> {
         let lost = |what: &str| {
             format!("the server lost its count of {what} in the run: was it restarted?")
         };
-        if before.since != after.since {
+        if !before.since.is_same(&after.since) {
             return Err(lost("transactions"));
         }
         let a_minute = |before: u64, after: u64, what: &str| {
@@ -175,7 +192,7 @@ impl<'a> Monitor<'a> {
             RunLine::Result {
                 nopm: figures.nopm,
                 tpm: figures.tpm,
-                database: DATABASE.to_owned(),
+                database: self.means.request.login.product.name().to_owned(),
                 tpm_first: self.means.request.tpm_first,
             },
         ];
@@ -215,11 +232,11 @@ impl<'a> Monitor<'a> {
     fn read(&mut self) -> Result<Counts, prony_server::control::Error> {
         let orders = number(&mut self.control, "select sum(d_next_o_id) from district")?;
         let transactions = self.transactions()?;
-        let since = match self.control.query_value(SINCE) {
-            Ok(since) => since.unwrap_or_default(),
+        let since = match self.since() {
+            Ok(since) => since,
             Err(error) if error.is_lost() => return Err(error),
             // A server that does not tell is believed.
-            Err(_) => String::new(),
+            Err(_) => Since::Reset(String::new()),
         };
         Ok(Counts {
             orders,
@@ -228,11 +245,26 @@ impl<'a> Monitor<'a> {
         })
     }
 
+    fn since(&mut self) -> Result<Since, prony_server::control::Error> {
+        if self.control.product() == Engine::Postgres {
+            let since = self.control.query_value(SINCE)?;
+            return Ok(Since::Reset(since.unwrap_or_default()));
+        }
+        let uptime = self.control.query("show global status like 'Uptime'")?;
+        let now = self.control.query_value("select unix_timestamp()")?;
+        let uptime = uptime.first().and_then(|row| row.get(1)?.as_deref());
+        let seconds = |text: Option<&str>| text.and_then(|text| text.parse().ok()).unwrap_or(0_i64);
+        Ok(Since::Started(seconds(now.as_deref()) - seconds(uptime)))
+    }
+
     fn transactions(&mut self) -> Result<u64, prony_server::control::Error> {
-        number(
-            &mut self.control,
-            "select sum(xact_commit + xact_rollback) from pg_stat_database",
-        )
+        if self.control.product() == Engine::Postgres {
+            let sql = "select sum(xact_commit + xact_rollback) from pg_stat_database";
+            return number(&mut self.control, sql);
+        }
+        let ended = prony_server::ended(&mut self.control, 1, |_| true)?;
+        let one = ended.and_then(|series| series.first().copied());
+        Ok(one.map_or(0, |one| one.transactions))
     }
 
     /// A count that fails is left out: the next one comes.
@@ -249,7 +281,7 @@ impl<'a> Monitor<'a> {
             (count * 60e9 / now_ns.saturating_sub(at_ns).max(1) as f64) as u64
         });
         ticks.last = Some((now_ns, transactions));
-        let line = text::counted(tpm, DATABASE);
+        let line = text::counted(tpm, self.means.request.login.product.name());
         ticks.note(&line);
         self.means.lines.status(line);
         watched.counts.push((clock::moment(), tpm));

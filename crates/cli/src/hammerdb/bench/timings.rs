@@ -22,7 +22,7 @@ pub fn write(path: &str, means: &Means<'_>, heard: Heard, job: &mut Job) -> Resu
     means.lines.told(1, RunLine::CalculatingTimings);
     let users = heard.users.iter().filter_map(user).collect();
     let profile = TimeProfile {
-        database: "PostgreSQL".to_owned(),
+        database: means.request.login.product.name().to_owned(),
         date: clock::date(),
         users,
         summary: procs(&heard.all),

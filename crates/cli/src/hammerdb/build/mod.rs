@@ -13,7 +13,7 @@ use crate::signals::Signals;
 use owner::Database;
 use progress::Told;
 use prony_dialect::hammerdb::plan::{WORKLOAD, build_plan};
-use prony_dialect::hammerdb::{BuildLine, BuildRequest, Ended, PROFILES};
+use prony_dialect::hammerdb::{BuildLine, BuildRequest, Ended, PROFILES, Product};
 use prony_plan::WorkloadPlan;
 use prony_server::{Control, Target};
 use prony_workload::{Error, LoadRequest, Workload};
@@ -43,7 +43,9 @@ pub fn build(request: &BuildRequest, lines: &Lines, signals: &Signals) -> Result
         lines.told(worker, BuildLine::WorkerThread);
         lines.told(worker, BuildLine::WaitingForMonitor);
     }
-    let told = Told::new(lines, request.vusers, !matches!(database, Database::Begun));
+    let product = request.owner.product;
+    let creates = !matches!(database, Database::Begun);
+    let told = Told::new(lines, product, request.vusers, creates);
     load(request, workload, &plan, &target, &told, signals)?;
     told.end();
     for worker in workers {
@@ -58,6 +60,11 @@ pub fn build(request: &BuildRequest, lines: &Lines, signals: &Signals) -> Result
 /// Sees to the role and its database; gives the way there, and what became of it.
 fn prepare(request: &BuildRequest, lines: &Lines) -> Result<(Target, Database), String> {
     let (_, mut control) = connection::open(&request.superuser)?;
+    let is_postgres = request.owner.product == Product::PostgreSql;
+    if !is_postgres {
+        let cipher = connection::cipher(&control);
+        lines.told(1, BuildLine::SslCipher { cipher });
+    }
     // A build that is refused changes nobody's password.
     let database = owner::look(&mut control, request)?;
     owner::role(&mut control, &request.owner, &request.superuser.user)?;
@@ -68,7 +75,7 @@ fn prepare(request: &BuildRequest, lines: &Lines) -> Result<(Target, Database), 
             1,
             BuildLine::CreatingDatabase {
                 database: name.clone(),
-                owner: role.clone(),
+                owner: is_postgres.then(|| role.clone()),
             },
         ),
         Database::Empty => lines.told(

@@ -4,9 +4,9 @@
 //! never: show a password, or change a database that has tables.
 
 use super::super::connection;
-use prony_dialect::hammerdb::{BuildRequest, Login};
-use prony_server::Control;
+use prony_dialect::hammerdb::{BuildRequest, Login, Product};
 use prony_server::control::{Error, quote_identifier, quote_literal};
+use prony_server::{Control, Product as Engine};
 use prony_wire::postgres::stored_password;
 
 /// What became of the database.
@@ -25,12 +25,13 @@ pub enum Database {
 /// # Errors
 /// The server refuses it.
 pub fn role(control: &mut Control, owner: &Login, superuser: &str) -> Result<(), String> {
-    if owner.user == superuser {
+    // On the others the user that builds is the one that asks.
+    if owner.user == superuser || owner.product != Product::PostgreSql {
         return Ok(());
     }
     let name = quote_identifier(&owner.user);
     let password = quote_literal(&kept_password(control, owner)?);
-    let exists = exists(control, "pg_roles", "rolname", &owner.user)?;
+    let exists = role_exists(control, &owner.user)?;
     let verb = if exists { "alter" } else { "create" };
     let sql = format!("{verb} user {name} password {password}");
     control
@@ -74,7 +75,7 @@ fn kept_password(control: &mut Control, owner: &Login) -> Result<String, String>
 /// It has tables, or the server does not let us look.
 pub fn look(control: &mut Control, request: &BuildRequest) -> Result<Database, String> {
     let owner = &request.owner;
-    if !exists(control, "pg_database", "datname", &owner.database)? {
+    if !database_exists(control, &owner.database)? {
         return Ok(Database::Created);
     }
     let inside = Login {
@@ -108,9 +109,13 @@ pub struct Tables {
 /// The server refuses it.
 pub fn tables(control: &mut Control) -> Result<Tables, String> {
     // A build that was broken off has Prony's note of it beside its tables.
-    let sql = "select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace \
-         where c.relkind in ('r', 'p', 'v', 'm', 'f') and n.nspname !~ '^pg_' \
-         and n.nspname <> 'information_schema' order by 1";
+    let sql = match control.product() {
+        Engine::Postgres => POSTGRES_TABLES,
+        Engine::Mysql | Engine::MariaDb => {
+            "select table_name from information_schema.tables where table_schema = database() \
+             order by 1"
+        }
+    };
     let rows = control
         .query(sql)
         .map_err(|error| refused("looking for tables", &error))?;
@@ -128,6 +133,11 @@ pub fn tables(control: &mut Control) -> Result<Tables, String> {
         begun: names.clone().any(|name| name == NOTE),
     })
 }
+
+const POSTGRES_TABLES: &str = "select c.relname from pg_class c \
+     join pg_namespace n on n.oid = c.relnamespace \
+     where c.relkind in ('r', 'p', 'v', 'm', 'f') and n.nspname !~ '^pg_' \
+     and n.nspname <> 'information_schema' order by 1";
 
 /// The note of a build that goes on.
 const NOTE: &str = "prony_tpcc_load";
@@ -159,6 +169,18 @@ pub fn database(
     found: &Database,
 ) -> Result<(), String> {
     let owner = &request.owner;
+    if owner.product != Product::PostgreSql {
+        if !matches!(found, Database::Created) {
+            return Ok(());
+        }
+        let name = control.product().quote_identifier(&owner.database);
+        // As HammerDB's: a letter is a byte.
+        let sql = format!("create database {name} character set latin1 collate latin1_swedish_ci");
+        return control
+            .execute(&sql)
+            .map(drop)
+            .map_err(|error| refused(&sql, &error));
+    }
     if matches!(found, Database::Created) {
         let mut sql = format!(
             "create database {} owner {}",
@@ -190,19 +212,30 @@ pub fn database(
     Ok(())
 }
 
-/// Whether a catalog has this name.
+/// Whether there is a database of this name.
 ///
 /// # Errors
 /// The server refuses it.
-pub fn exists(
-    control: &mut Control,
-    catalog: &str,
-    column: &str,
-    name: &str,
-) -> Result<bool, String> {
+pub fn database_exists(control: &mut Control, name: &str) -> Result<bool, String> {
+    let (catalog, column) = match control.product() {
+        Engine::Postgres => ("pg_database", "datname"),
+        Engine::Mysql | Engine::MariaDb => ("information_schema.schemata", "schema_name"),
+    };
+    exists(control, catalog, column, name)
+}
+
+/// Whether PostgreSQL has a role of this name.
+///
+/// # Errors
+/// The server refuses it.
+pub fn role_exists(control: &mut Control, name: &str) -> Result<bool, String> {
+    exists(control, "pg_roles", "rolname", name)
+}
+
+fn exists(control: &mut Control, catalog: &str, column: &str, name: &str) -> Result<bool, String> {
     let sql = format!(
         "select 1 from {catalog} where {column} = {}",
-        quote_literal(name)
+        control.product().quote_literal(name)
     );
     let found = control.query_value(&sql);
     found

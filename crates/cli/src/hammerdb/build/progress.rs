@@ -9,7 +9,7 @@
 
 use super::super::clock;
 use super::super::lines::Lines;
-use prony_dialect::hammerdb::BuildLine;
+use prony_dialect::hammerdb::{BuildLine, Product};
 use prony_workload::{Phase, Progress, Step};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -18,7 +18,6 @@ use std::time::Duration;
 const EVERY: Duration = Duration::from_secs(10);
 
 const ITEMS: u64 = 100_000;
-const ITEMS_A_LINE: u64 = 10_000;
 const STOCK_A_LINE: u64 = 20_000;
 const A_DISTRICT: u64 = 3_000;
 const ORDERS_A_LINE: u64 = 1_000;
@@ -26,6 +25,8 @@ const ORDERS_A_LINE: u64 = 1_000;
 /// Tells of one load.
 pub struct Told<'a> {
     lines: &'a Lines,
+    /// Items of a line: HammerDB tells of them more seldom on MySQL and MariaDB.
+    items: u64,
     workers: u32,
     creates: bool,
     state: Mutex<State>,
@@ -39,6 +40,10 @@ struct State {
     before: u64,
     /// Of this table, those that were told of.
     told: u64,
+    /// Warehouses that were done when this table began: the loader may go by them.
+    warehouses: u64,
+    /// Rows of all warehouses so far, by the table of that name.
+    of_warehouse: u64,
     next_line: Duration,
     has_started: bool,
     has_ended: bool,
@@ -46,9 +51,13 @@ struct State {
 
 impl<'a> Told<'a> {
     /// Nothing is done yet. `vusers`: those that load; `creates`: there are no tables.
-    pub fn new(lines: &'a Lines, vusers: u32, creates: bool) -> Self {
+    pub fn new(lines: &'a Lines, product: Product, vusers: u32, creates: bool) -> Self {
         Told {
             lines,
+            items: match product {
+                Product::PostgreSql => 10_000,
+                Product::MySql | Product::MariaDb => 50_000,
+            },
             workers: vusers,
             creates,
             state: Mutex::default(),
@@ -119,6 +128,9 @@ impl<'a> Told<'a> {
 
     /// The table is full.
     fn leave(&self, state: &mut State) {
+        if state.table == "warehouse" {
+            state.of_warehouse += state.told;
+        }
         match std::mem::take(&mut state.table) {
             "item" => self.say(BuildLine::ItemDone),
             "stock" => self.say(BuildLine::StockDone),
@@ -138,7 +150,10 @@ impl<'a> Told<'a> {
         }
         match step.table {
             "item" => self.say(BuildLine::LoadingItem),
-            "warehouse" => self.say(BuildLine::LoadingWarehouse),
+            "warehouse" => {
+                state.warehouses = state.of_warehouse;
+                self.say(BuildLine::LoadingWarehouse);
+            }
             "district" => self.say(BuildLine::LoadingDistrict),
             _ => {}
         }
@@ -150,38 +165,42 @@ impl<'a> Told<'a> {
         let (from, to) = (state.told, rows);
         let steps = |each: u64| from / each + 1..=to / each;
         match state.table {
-            "item" => steps(ITEMS_A_LINE).for_each(|step| {
+            "item" => steps(self.items).for_each(|step| {
                 self.say(BuildLine::Items {
-                    rows: step * ITEMS_A_LINE,
+                    rows: step * self.items,
                 });
             }),
-            "stock" => steps(STOCK_A_LINE).for_each(|step| self.stock(step * STOCK_A_LINE)),
+            "stock" => steps(STOCK_A_LINE).for_each(|step| {
+                self.stock(state.warehouses, step * STOCK_A_LINE);
+            }),
             "customer" => steps(A_DISTRICT).for_each(|step| {
-                let (district, warehouse) = district(step - 1);
+                let (district, warehouse) = district(state.warehouses, step - 1);
                 self.say(BuildLine::LoadingCustomer {
                     district,
                     warehouse,
                 });
                 self.say(BuildLine::CustomerDone);
             }),
-            "orders" => steps(ORDERS_A_LINE).for_each(|step| self.orders(step * ORDERS_A_LINE)),
+            "orders" => steps(ORDERS_A_LINE).for_each(|step| {
+                self.orders(state.warehouses, step * ORDERS_A_LINE);
+            }),
             _ => {}
         }
         state.told = rows;
     }
 
-    fn stock(&self, rows: u64) {
-        let (warehouse, within) = ((rows - 1) / ITEMS + 1, (rows - 1) % ITEMS + 1);
+    fn stock(&self, before: u64, rows: u64) {
+        let (warehouse, within) = (before + (rows - 1) / ITEMS + 1, (rows - 1) % ITEMS + 1);
         if within == STOCK_A_LINE {
             self.say(BuildLine::LoadingStock { warehouse });
         }
         self.say(BuildLine::Stock { rows: within });
     }
 
-    fn orders(&self, rows: u64) {
+    fn orders(&self, before: u64, rows: u64) {
         let within = (rows - 1) % A_DISTRICT + 1;
         if within == ORDERS_A_LINE {
-            let (district, warehouse) = district((rows - 1) / A_DISTRICT);
+            let (district, warehouse) = district(before, (rows - 1) / A_DISTRICT);
             self.say(BuildLine::LoadingOrders {
                 district,
                 warehouse,
@@ -208,9 +227,10 @@ impl<'a> Told<'a> {
     }
 }
 
-/// District and warehouse, from 1, of the districts counted through from 0.
-fn district(number: u64) -> (u32, u64) {
-    ((number % 10) as u32 + 1, number / 10 + 1)
+/// District and warehouse, from 1, of the districts counted through from 0, behind so many
+/// warehouses.
+fn district(before: u64, number: u64) -> (u32, u64) {
+    ((number % 10) as u32 + 1, before + number / 10 + 1)
 }
 
 impl Progress for Told<'_> {
@@ -265,7 +285,7 @@ mod tests {
         let mut told = Vec::new();
         for pieces in [1, 7_777, 250_000] {
             let lines = lines();
-            let progress = Told::new(&lines, 1, true);
+            let progress = Told::new(&lines, Product::PostgreSql, 1, true);
             progress.step(&step(Phase::Create, "", 0));
             for (table, from) in coarse.into_iter().chain(tables) {
                 progress.step(&step(Phase::Rows, table, from));
@@ -303,7 +323,7 @@ mod tests {
     #[test]
     fn several_loaders_tell_of_their_rows() {
         let lines = lines();
-        let progress = Told::new(&lines, 4, true);
+        let progress = Told::new(&lines, Product::PostgreSql, 4, true);
         progress.step(&step(Phase::Create, "", 0));
         progress.step(&step(Phase::Rows, "", 0));
         progress.step(&step(Phase::Rows, "", 250_000));

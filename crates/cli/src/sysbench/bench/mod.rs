@@ -43,8 +43,6 @@ pub struct Bench<'a> {
     pub plan: WorkloadPlan,
     /// Tables, for the store.
     pub scale: u32,
-    /// Whether it speaks to a database: else lines tell of events alone.
-    pub sql: bool,
     /// What the server says of itself.
     pub facts: Facts,
     /// How it was reached.
@@ -55,6 +53,11 @@ pub struct Bench<'a> {
 
 /// How figures are told: a script may have words of its own.
 pub trait Texts {
+    /// Whether a database is spoken to: else lines tell of events alone.
+    fn sql(&self) -> bool {
+        true
+    }
+
     /// A line of `--report-interval`.
     fn progress(&self, figures: &Progress) -> String {
         progress(figures)

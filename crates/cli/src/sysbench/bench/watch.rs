@@ -84,7 +84,7 @@ impl<'a> Watch<'a> {
         let histogram = Histogram::of_distribution(&all.response);
         let ms = |ns: f64| ns / 1e6;
         let report = Report {
-            sql: self.bench.sql,
+            sql: self.bench.texts.sql(),
             counters: counters(&self.whole.queries, all.committed),
             interval_s: self.whole.seconds(),
             total_s,
@@ -120,7 +120,7 @@ impl<'a> Watch<'a> {
         let figures = Progress {
             at_s,
             threads: settings.threads,
-            sql: self.bench.sql,
+            sql: self.bench.texts.sql(),
             counters: counters(&self.line.queries, self.line.all().committed),
             interval_s: self.line.seconds(),
             percentile: settings.percentile,

@@ -114,14 +114,18 @@ impl Job<'_> {
             return Ok(());
         }
         self.loader.meter.expect(self.rows(record));
-        self.loader.meter.enter(Phase::Rows, "");
         let content = self.content(record);
         let queue = Queue::new(&record.missing);
         let jobs = self.request.jobs.min(record.missing.len() as u32);
+        // One loader that has all to do tells of each table; of a rest it is not known where it is.
+        let tells = jobs == 1 && record.missing.len() > record.layout.scale as usize;
+        if !tells {
+            self.loader.meter.enter(Phase::Rows, "");
+        }
         parts::together(self.loader.watch, (0..jobs).collect(), |_| {
             let mut control = self.loader.connect_any(target)?;
             while let Some(part) = queue.next() {
-                self.part_on_mysql(&mut control, &content, *part, manner)?;
+                self.part_on_mysql(&mut control, &content, *part, manner, tells)?;
             }
             Ok(())
         })
@@ -134,19 +138,19 @@ impl Job<'_> {
         content: &Content,
         part: u32,
         manner: Manner,
+        tells: bool,
     ) -> Result<(), Error> {
         sql::run(control, "beginning", "begin")?;
         if !record::note(control, Some(part))? {
             return sql::run(control, "ending", "rollback");
         }
-        let alone = self.request.jobs == 1;
         for table in Table::ALL {
             let warehouses = match (part, table) {
                 (0, Table::Item) => 1..2,
                 (0, _) | (_, Table::Item) => continue,
                 _ => part..part + 1,
             };
-            if alone {
+            if tells {
                 self.loader.meter.enter(Phase::Rows, table.name());
             }
             match manner.way {

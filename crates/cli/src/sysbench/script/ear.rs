@@ -1,0 +1,117 @@
+//! Hears scripts: what they print, and what goes wrong.
+//!
+//! In: calls from all workers. Out: lines on stdout in sysbench's words; the end of the run. Must never:
+//! tell the same failure once a thread.
+
+use super::super::call::{Call, print};
+use prony_dialect::sysbench::{
+    Driver, Level, Printed, Script, THREADS_FAILED, driver, fatal, function_failed, mysql_failed,
+    mysql_not_prepared, pgsql_failed, pgsql_not_prepared, repeated, warning,
+};
+use prony_workload::lua::{Listener, SqlFailure, Step};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// libpq's number of a result that is an error.
+const FATAL_ERROR: u32 = 7;
+
+/// Hears all states of a script.
+pub struct Ear {
+    call: Call,
+    driver: Driver,
+    /// Set by the first function that gives up.
+    end: Arc<AtomicBool>,
+    is_fatal: AtomicBool,
+    /// The last text of the log, and how often it came again.
+    last: Mutex<(String, u64)>,
+}
+
+impl Ear {
+    /// `end` ends the run.
+    pub fn new(call: &Call, asked: &Script, end: Arc<AtomicBool>) -> Ear {
+        Ear {
+            call: Call::new(&asked.settings, call.shown.clone()),
+            driver: driver(&asked.settings.database).unwrap_or(Driver::Mysql),
+            end,
+            is_fatal: AtomicBool::new(false),
+            last: Mutex::default(),
+        }
+    }
+
+    /// Whether a function has given up, and it was told.
+    pub fn is_fatal(&self) -> bool {
+        self.is_fatal.load(Ordering::Relaxed)
+    }
+
+    /// A text of the log; one that comes again is only counted.
+    fn log(&self, level: Level, text: &str) {
+        if self.is_fatal() {
+            return;
+        }
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.0 == text {
+            last.1 += 1;
+            return;
+        }
+        if last.1 > 0 {
+            self.call.log(level, &repeated(last.1));
+        }
+        *last = (text.to_owned(), 0);
+        self.call.log(level, text);
+    }
+}
+
+impl Listener for Ear {
+    fn shown(&self, text: &str) {
+        print(&Printed {
+            stdout: text.to_owned(),
+            stderr: String::new(),
+        });
+    }
+
+    fn fatal(&self, text: &str) {
+        self.log(Level::Fatal, &fatal(text));
+    }
+
+    fn alert(&self, text: &str) {
+        self.log(Level::Alert, &format!("ALERT: {text}\n"));
+    }
+
+    fn warning(&self, text: &str) {
+        self.log(Level::Warning, &warning(text));
+    }
+
+    fn sql_failed(&self, failure: &SqlFailure<'_>) {
+        let SqlFailure {
+            number, said, sql, ..
+        } = *failure;
+        let lines = match (self.driver, failure.step) {
+            (Driver::Mysql, Step::Prepare) => mysql_not_prepared(number, said),
+            (Driver::Pgsql, Step::Prepare) => pgsql_not_prepared(said),
+            (Driver::Mysql, step) => mysql_failed(step == Step::Execute, number, said, sql),
+            (Driver::Pgsql, step) => pgsql_failed(step == Step::Execute, FATAL_ERROR, said, sql),
+        };
+        self.log(Level::Fatal, &lines);
+    }
+
+    fn failed(&self, function: &str, reason: &str) {
+        if !function.is_empty() {
+            let more = match function {
+                "thread_init" => fatal(THREADS_FAILED),
+                _ => String::new(),
+            };
+            self.log(
+                Level::Fatal,
+                &(function_failed(function, None, reason) + &more),
+            );
+        }
+        self.is_fatal.store(true, Ordering::Relaxed);
+        self.end.store(true, Ordering::Relaxed);
+    }
+
+    fn stuck(&self, reason: &str) {
+        self.log(Level::Fatal, &fatal(reason));
+        // Its worker never comes back, and a run is not left while one is at work.
+        std::process::exit(1);
+    }
+}

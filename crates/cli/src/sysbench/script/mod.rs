@@ -1,0 +1,197 @@
+//! Scripts in Lua.
+//!
+//! In: a command of a script. Out: what sysbench prints and does with it; an exit status. Must never:
+//! run what the script does not have.
+
+mod commands;
+mod ear;
+mod hooks;
+mod settings;
+
+use super::bench::{self, Bench};
+use super::call::{Call, Ended, print};
+use super::connection;
+use crate::run::document::Reached;
+use crate::signals::Signals;
+use ear::Ear;
+use hooks::Hooks;
+use prony_dialect::sysbench::{
+    Driver, Level, NO_DRIVER, NOT_CONNECTED, Printed, Script, THREADS_FAILED, WORKERS, fatal,
+    function_failed, ps_mode, run_header, unknown_command,
+};
+use prony_plan::WorkloadPlan;
+use prony_server::{Control, Target};
+use prony_workload::lua::{self, Command, LUA, LuaProgram, Refused, Task};
+use std::sync::Arc;
+
+/// Does what is asked of a script.
+///
+/// # Errors
+/// All has been said.
+pub fn obey(call: &Call, asked: &Script) -> Result<(), Ended> {
+    let signals = Signals::listen().map_err(|error| call.fails_with(&error.to_string()))?;
+    let server = server(asked);
+    let ear = Arc::new(Ear::new(call, asked, signals.flag()));
+    let settings = settings::of(call, asked, server.as_ref().ok(), &ear)?;
+    let path = settings.path.clone();
+    let script = lua::Script::open(settings).map_err(|refused| says(call, &refused))?;
+    let scene = Scene {
+        call,
+        asked,
+        script: &script,
+        ear: &ear,
+        signals: &signals,
+    };
+    // A script without a command is read, and that is all.
+    let Some(word) = asked.command.as_deref() else {
+        return Ok(());
+    };
+    let once = |is_function, is_parallel| Task::Command {
+        word: word.to_owned(),
+        is_function,
+        is_parallel,
+    };
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let meaning = script
+        .command(word)
+        .map_err(|refused| says(call, &refused))?;
+    let task = match meaning {
+        Command::Run => {
+            let outcome = scene.run(server);
+            signals.pass_on();
+            return outcome;
+        }
+        Command::Help => return script.help().map_err(|refused| says(call, &refused)),
+        Command::Once => once(false, false),
+        Command::Parallel => {
+            if asked.settings.threads > 1 {
+                call.log(Level::Notice, WORKERS);
+            }
+            once(false, true)
+        }
+        Command::Function => once(true, false),
+        Command::Missing => {
+            let text = format!("'{name}' test does not implement the '{word}' command.\n");
+            return Err(refuses(&text));
+        }
+        Command::Unknown => return Err(refuses(&format!("{}\n", unknown_command(word)))),
+    };
+    let outcome = scene.command(server, task);
+    signals.pass_on();
+    outcome
+}
+
+/// What all steps need.
+struct Scene<'a> {
+    call: &'a Call,
+    asked: &'a Script,
+    script: &'a lua::Script,
+    ear: &'a Arc<Ear>,
+    signals: &'a Signals,
+}
+
+/// Where to connect; else the lines of the log, and what a thread says that did not begin.
+type Server = Result<(Driver, Target), (String, &'static str)>;
+
+fn server(asked: &Script) -> Server {
+    let database = &asked.settings.database;
+    let known = prony_dialect::sysbench::driver(database).and_then(|_| ps_mode(database));
+    known.map_err(|lines| (lines, NO_DRIVER))?;
+    connection::target(database).map_err(|lines| (lines, NOT_CONNECTED))
+}
+
+/// Says why a script is refused.
+fn says(call: &Call, refused: &Refused) -> Ended {
+    match refused {
+        Refused::Usage(text) => refuses(text),
+        Refused::Fatal(text) => call.fails_with(text),
+        Refused::Function { function, reason } => {
+            call.fails(&function_failed(function, None, reason))
+        }
+    }
+}
+
+/// Words for standard error.
+fn refuses(text: &str) -> Ended {
+    print(&Printed {
+        stdout: String::new(),
+        stderr: text.to_owned(),
+    });
+    Ended::Status(1)
+}
+
+impl Scene<'_> {
+    /// A run whose threads did not begin.
+    fn not_begun(&self, lines: &str, reason: &str) -> Ended {
+        let lines = lines.to_owned() + &function_failed("thread_init", None, reason);
+        self.call.fails(&(lines + &fatal(THREADS_FAILED)))
+    }
+
+    fn run(&self, server: Server) -> Result<(), Ended> {
+        let Scene {
+            call,
+            asked,
+            script,
+            ear,
+            ..
+        } = self;
+        let settings = &asked.settings;
+        let refused = |refused: Refused| says(call, &refused);
+        let program = script.program(Task::Run).map_err(refused)?;
+        script.init().map_err(refused)?;
+        call.log(Level::Notice, &(run_header(settings) + WORKERS));
+        let hooks = Hooks::new(call, script, settings).map_err(refused)?;
+        let (driver, target) = server.map_err(|(lines, reason)| self.not_begun(&lines, reason))?;
+        let mut control = Control::connect(&target).map_err(|error| {
+            let lines = connection::refused(&settings.database, driver, &error);
+            self.not_begun(&lines, NOT_CONNECTED)
+        })?;
+        let facts = prony_server::observe(&mut control).unwrap_or_default();
+        let reached = Reached::of(&control);
+        drop(control);
+        let bench = Bench {
+            settings,
+            driver,
+            target,
+            program: Arc::new(program),
+            workload: &LUA,
+            plan: WorkloadPlan {
+                name: "lua".to_owned(),
+                scale: None,
+                options: std::iter::once(("script".to_owned(), asked.name.clone().into()))
+                    .collect(),
+            },
+            scale: 1,
+            facts,
+            reached,
+            texts: &hooks,
+        };
+        let ended = bench::run(call, &bench, self.signals, &|| ear.is_fatal());
+        hooks.end();
+        ended?;
+        script.done().map_err(refused)
+    }
+
+    fn command(&self, server: Server, task: Task) -> Result<(), Ended> {
+        let program = self
+            .script
+            .program(task)
+            .map_err(|refused| says(self.call, &refused))?;
+        self.drive(server, program)
+    }
+
+    fn drive(&self, server: Server, program: LuaProgram) -> Result<(), Ended> {
+        let scene = commands::Order {
+            call: self.call,
+            settings: &self.asked.settings,
+            ear: self.ear,
+            signals: self.signals,
+        };
+        let (driver, target) = server.map_err(|(lines, reason)| {
+            let function = "sysbench.cmdline.call_command";
+            self.call
+                .fails(&(lines + &function_failed(function, None, reason)))
+        })?;
+        scene.carry_out(driver, &target, &program)
+    }
+}

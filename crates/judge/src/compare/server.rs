@@ -1,0 +1,211 @@
+//! What two servers were, as far as both were looked at.
+//!
+//! In: two Runs. Out: differences. Must never: call what was not seen on one side a difference.
+
+use super::rules::{FOR_REFERENCE, OTHER_PROMISE, PROMISES, plain};
+use super::{Difference, difference, pairs};
+use prony_store::{Run, ServerState, Severity};
+
+/// Settings that decide memory, parallelism, the log and housekeeping: each may explain a difference.
+/// Those of a promise are weighed elsewhere, all others are for reference.
+const TELLING: [&str; 52] = [
+    "autovacuum",
+    "autovacuum_naptime",
+    "bgwriter_delay",
+    "binlog_format",
+    "binlog_row_image",
+    "checkpoint_completion_target",
+    "checkpoint_timeout",
+    "commit_delay",
+    "data_checksums",
+    "default_transaction_isolation",
+    "effective_cache_size",
+    "effective_io_concurrency",
+    "huge_pages",
+    "innodb_adaptive_hash_index",
+    "innodb_autoinc_lock_mode",
+    "innodb_buffer_pool_instances",
+    "innodb_buffer_pool_size",
+    "innodb_deadlock_detect",
+    "innodb_doublewrite",
+    "innodb_file_per_table",
+    "innodb_flush_method",
+    "innodb_io_capacity",
+    "innodb_io_capacity_max",
+    "innodb_log_buffer_size",
+    "innodb_log_file_size",
+    "innodb_page_size",
+    "innodb_redo_log_capacity",
+    "innodb_snapshot_isolation",
+    "io_method",
+    "jit",
+    "log_bin",
+    "log_min_duration_statement",
+    "maintenance_work_mem",
+    "max_connections",
+    "max_parallel_workers",
+    "max_wal_size",
+    "min_wal_size",
+    "performance_schema",
+    "query_cache_type",
+    "random_page_cost",
+    "shared_buffers",
+    "shared_preload_libraries",
+    "slow_query_log",
+    "synchronous_standby_names",
+    "thread_handling",
+    "transaction_isolation",
+    "tx_isolation",
+    "wal_buffers",
+    "wal_compression",
+    "wal_level",
+    "wal_sync_method",
+    "work_mem",
+];
+/// Settings that name a server, or change by themselves: beginnings and ends of their names.
+const NAMES: [&str; 11] = [
+    "gtid_",
+    "timestamp",
+    "rand_seed",
+    "pseudo_",
+    "server_id",
+    "server_uuid",
+    "hostname",
+    "port",
+    "data_directory",
+    "cluster_name",
+    "report_",
+];
+const PLACES: [&str; 6] = [
+    "_file",
+    "_dir",
+    "datadir",
+    "socket",
+    "_directories",
+    "_basename",
+];
+/// A document with fewer settings than this has the telling ones alone: those of version 1.0.
+const ALL_SETTINGS: usize = 64;
+
+pub(super) fn settings(a: &Run, b: &Run) -> Vec<Difference> {
+    let both = [a, b];
+    let all = both.map(|run| run.server.settings.len() >= ALL_SETTINGS) == [true; 2];
+    let wanted = |name: &str| {
+        let own = NAMES.iter().any(|start| name.starts_with(start))
+            || PLACES.iter().any(|end| name.ends_with(end));
+        !PROMISES.contains(&name) && (TELLING.contains(&name) || (all && !own))
+    };
+    let [of_a, of_b] = both.map(|run| {
+        let settings = run.server.settings.iter().filter(|(name, _)| wanted(name));
+        let each = settings.map(|(name, value)| (name.clone(), plain(value)));
+        each.collect::<Vec<_>>()
+    });
+    let found = pairs(of_a.into_iter(), of_b.into_iter());
+    let severity = |name: &str| match TELLING.contains(&name) {
+        true => Severity::Caveat,
+        false => Severity::Note,
+    };
+    found
+        .into_iter()
+        .filter_map(|(name, a, b)| difference(severity(&name), &name, a, b, FOR_REFERENCE))
+        .collect()
+}
+
+/// Durability, replication and machine, where both were seen.
+pub(super) fn seen(a: &Run, b: &Run) -> Vec<Difference> {
+    type Read = fn(&Run) -> Option<String>;
+    let rules: [(&str, Severity, Read, &str); 4] = [
+        (
+            "durability",
+            Severity::Invalid,
+            |run| Some(before(run)?.durability.as_ref()?.class.clone()),
+            OTHER_PROMISE,
+        ),
+        (
+            "replication",
+            Severity::Invalid,
+            |run| before(run)?.replication.clone(),
+            "sending each commit to another server, and waiting for it, is in one figure only",
+        ),
+        (
+            "server's CPUs",
+            Severity::Caveat,
+            |run| Some(run.observed.as_ref()?.machine.cpus?.to_string()),
+            "the servers had other machines",
+        ),
+        (
+            "server's memory",
+            Severity::Caveat,
+            // To the nearest tenth: kernels of one machine keep different amounts for themselves.
+            |run| {
+                let bytes = run.observed.as_ref()?.machine.memory_bytes?;
+                Some(format!("{:.1} GB", bytes as f64 / 1e9))
+            },
+            "the servers had other machines",
+        ),
+    ];
+    let found = rules.iter().filter_map(|(what, severity, read, why)| {
+        difference(*severity, what, read(a)?, read(b)?, why)
+    });
+    found.collect()
+}
+
+fn before(run: &Run) -> Option<&ServerState> {
+    run.observed.as_ref()?.before.as_ref()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::{Verdict, compare};
+    use crate::sample::{healthy, observed_mut, watched};
+
+    #[test]
+    fn what_was_seen_on_both_sides_is_compared() {
+        let names = |a: &Run, b: &Run| -> Vec<String> {
+            seen(a, b).into_iter().map(|one| one.what).collect()
+        };
+        assert_eq!(names(&watched(), &watched()), [""; 0]);
+        let mut other = watched();
+        let before = observed_mut(&mut other).before.as_mut().unwrap();
+        before.durability.as_mut().unwrap().class = "D1".to_owned();
+        before.replication = Some("asynchronous".to_owned());
+        observed_mut(&mut other).machine.cpus = Some(8);
+        assert_eq!(names(&watched(), &other), ["durability", "server's CPUs"]);
+        assert_eq!(compare(&watched(), &other).verdict, Verdict::NotComparable);
+        assert_eq!(names(&healthy(), &other), [""; 0], "one was not looked at");
+    }
+
+    #[test]
+    fn settings_by_their_weight() {
+        let with = |count: usize, value: &str| {
+            let mut run = healthy();
+            for name in ["work_mem", "port", "ssl_ca_file", "geqo_seed"] {
+                run.server.settings.insert(name.to_owned(), value.into());
+            }
+            for number in 0..count {
+                run.server
+                    .settings
+                    .insert(format!("setting{number}"), "on".into());
+            }
+            run
+        };
+        let told = |a: &Run, b: &Run| -> Vec<(String, Severity)> {
+            settings(a, b)
+                .into_iter()
+                .map(|one| (one.what, one.severity))
+                .collect()
+        };
+        let work_mem = ("work_mem".to_owned(), Severity::Caveat);
+        let seed = ("geqo_seed".to_owned(), Severity::Note);
+        assert_eq!(
+            told(&with(80, "1"), &with(80, "2")),
+            [seed, work_mem.clone()]
+        );
+        assert_eq!(
+            told(&with(80, "1"), &with(0, "2")),
+            [work_mem],
+            "an older document"
+        );
+    }
+}

@@ -1,0 +1,199 @@
+//! What a PostgreSQL is asked each second.
+//!
+//! In: its version, and what this role may see. Out: questions. Must never: read `pg_locks`, which takes
+//! all partitions of the lock table at once; who waits for a lock stands in `pg_stat_activity`.
+
+use super::super::{Missing, ask, cell, number, tally};
+use super::{Activity, Checkpoint, Counters, Question};
+use crate::control::{Control, Error, Row};
+
+const DATABASE: &str = "select extract(epoch from clock_timestamp()), \
+     extract(epoch from pg_postmaster_start_time()), pg_is_in_recovery(), xact_commit, \
+     xact_rollback, blks_hit, blks_read, temp_bytes, deadlocks \
+     from pg_stat_database where datname = current_database()";
+const LOG: &str = "select pg_wal_lsn_diff(case when pg_is_in_recovery() \
+     then pg_last_wal_replay_lsn() else pg_current_wal_insert_lsn() end, '0/0')";
+/// The time is that of its beginning; the file is written when it is complete.
+const CHECKPOINT: &str = "select pg_wal_lsn_diff(redo_lsn, '0/0'), \
+     extract(epoch from checkpoint_time) from pg_control_checkpoint()";
+const SESSIONS: &str = "select state, wait_event_type, wait_event, count(*), \
+     count(*) filter (where application_name = 'pg_dump') from pg_stat_activity \
+     where backend_type = 'client backend' and pid <> pg_backend_pid() group by 1, 2, 3";
+const REPLICAS: &str = "select max(pg_wal_lsn_diff(case when pg_is_in_recovery() \
+     then pg_last_wal_receive_lsn() else pg_current_wal_lsn() end, replay_lsn)), \
+     max(extract(epoch from replay_lag)) from pg_stat_replication";
+const MAY_SEE: &str = "select pg_has_role(current_user, 'pg_read_all_stats', 'member')";
+
+/// Views of what is under way, the version that brought each, and what it is.
+const PROGRESS: [(&str, u32, &str, bool); 5] = [
+    ("pg_stat_progress_vacuum", 90_600, "vacuum", true),
+    (
+        "pg_stat_progress_create_index",
+        120_000,
+        "index build",
+        true,
+    ),
+    ("pg_stat_progress_cluster", 120_000, "table rebuild", true),
+    ("pg_stat_progress_analyze", 130_000, "analyze", true),
+    ("pg_stat_progress_basebackup", 130_000, "backup", false),
+];
+
+fn progress(version: u32) -> String {
+    let known = PROGRESS.iter().filter(|(_, since, ..)| version >= *since);
+    let each = known.map(|(view, _, what, of_table)| match of_table {
+        true => format!(
+            "select '{what}', coalesce(c.relname::text, p.datname || ' ' || p.relid) from {view} p \
+             left join pg_class c on c.oid = p.relid and p.datname = current_database()"
+        ),
+        false => format!("select '{what}', 'base backup' from {view}"),
+    });
+    each.collect::<Vec<_>>().join(" union all ")
+}
+
+/// What is asked; what this role does not see is added to `missing`.
+///
+/// # Errors
+/// If the connection is lost.
+pub(super) fn questions(
+    control: &mut Control,
+    missing: &mut Vec<Missing>,
+) -> Result<Vec<Question>, Error> {
+    let seen = ask(control, "rights of this role", MAY_SEE, missing)?;
+    let sees_all =
+        seen.is_some_and(|rows| rows.first().is_some_and(|row| cell(row, 0) == Some("t")));
+    if !sees_all {
+        let why = "this role is no member of pg_read_all_stats: sessions and work of other roles are \
+                   shown without what they wait for, and replicas without their lag; GRANT \
+                   pg_monitor TO the role shows them";
+        missing.push(Missing::new("waits of other roles, replication lag", why));
+    }
+    Ok(vec![
+        Question::new("commits and cache", DATABASE, database),
+        Question::new("write-ahead log", LOG, |rows, to| {
+            to.log_bytes = rows.first().and_then(|row| tally(row, 0));
+        }),
+        Question::new("checkpoints", CHECKPOINT, checkpoint),
+        Question::new("sessions and waits", SESSIONS, sessions),
+        Question::new("vacuums", progress(control.server_version()), under_way),
+        Question::new("replication lag", REPLICAS, |rows, to| {
+            let row = rows.first();
+            to.replication_lag_bytes = row.and_then(|row| tally(row, 0));
+            to.replication_lag_s = row.and_then(|row| number(row, 1));
+        }),
+    ])
+}
+
+fn database(rows: &[Row], to: &mut Counters) {
+    let Some(row) = rows.first() else { return };
+    to.clock_unix_s = number(row, 0);
+    to.started_unix_s = number(row, 1);
+    to.is_replica = cell(row, 2).map(|value| value == "t");
+    to.commits = tally(row, 3);
+    to.rollbacks = tally(row, 4);
+    to.cache_hits = tally(row, 5);
+    to.cache_reads = tally(row, 6);
+    to.temp_bytes = tally(row, 7);
+    to.deadlocks = tally(row, 8);
+}
+
+fn checkpoint(rows: &[Row], to: &mut Counters) {
+    let read = |row: &Row| {
+        Some(Checkpoint::Whole {
+            redo: tally(row, 0)?,
+            began_unix_s: number(row, 1)?,
+        })
+    };
+    to.checkpoint = rows.first().and_then(read);
+}
+
+fn sessions(rows: &[Row], to: &mut Counters) {
+    let (mut connections, mut active, mut locks, mut dumps) = (0, 0, 0, 0);
+    for row in rows {
+        let count: u32 = number(row, 3).unwrap_or(0);
+        connections += count;
+        if cell(row, 0) != Some("active") {
+            continue;
+        }
+        active += count;
+        dumps += number::<u32>(row, 4).unwrap_or(0);
+        let wait = match (cell(row, 1), cell(row, 2)) {
+            (Some(class), Some(event)) => format!("{class}/{event}"),
+            _ => "CPU".to_owned(),
+        };
+        if cell(row, 1) == Some("Lock") {
+            locks += count;
+        }
+        *to.waits.entry(wait).or_default() += count;
+    }
+    to.connections = Some(connections);
+    to.active = Some(active);
+    to.lock_waits = Some(locks);
+    if dumps > 0 {
+        to.activities.get_or_insert_default().push(Activity {
+            what: "backup",
+            detail: "pg_dump".to_owned(),
+        });
+    }
+}
+
+fn under_way(rows: &[Row], to: &mut Counters) {
+    let activities = to.activities.get_or_insert_default();
+    for row in rows {
+        let (Some(name), Some(detail)) = (cell(row, 0), cell(row, 1)) else {
+            continue;
+        };
+        let known = PROGRESS.iter().find(|(_, _, what, _)| *what == name);
+        activities.extend(known.map(|(_, _, what, _)| Activity {
+            what,
+            detail: detail.to_owned(),
+        }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(cells: &[Option<&str>]) -> Row {
+        cells.iter().map(|cell| cell.map(str::to_owned)).collect()
+    }
+
+    #[test]
+    fn sessions_are_told_apart_by_what_they_wait_for() {
+        let mut counters = Counters::default();
+        let active =
+            |class, event, count| row(&[Some("active"), class, event, Some(count), Some("0")]);
+        let rows = [
+            active(None, None, "3"),
+            active(Some("Lock"), Some("tuple"), "4"),
+            active(Some("IO"), Some("WALSync"), "2"),
+            row(&[
+                Some("idle"),
+                Some("Client"),
+                Some("ClientRead"),
+                Some("5"),
+                Some("1"),
+            ]),
+        ];
+        sessions(&rows, &mut counters);
+        assert_eq!(counters.connections, Some(14));
+        assert_eq!((counters.active, counters.lock_waits), (Some(9), Some(4)));
+        let waits: Vec<_> = counters
+            .waits
+            .iter()
+            .map(|(k, v)| (k.as_str(), *v))
+            .collect();
+        assert_eq!(waits, [("CPU", 3), ("IO/WALSync", 2), ("Lock/tuple", 4)]);
+        assert_eq!(counters.activities, None, "the dump was idle");
+        let dump = [row(&[Some("active"), None, None, Some("1"), Some("1")])];
+        sessions(&dump, &mut counters);
+        assert_eq!(counters.activities.unwrap()[0].detail, "pg_dump");
+    }
+
+    #[test]
+    fn older_versions_are_not_asked_for_newer_views() {
+        assert!(!progress(110_000).contains("analyze"));
+        assert!(progress(110_000).contains("vacuum"));
+        assert_eq!(progress(150_000).matches("union all").count(), 4);
+    }
+}

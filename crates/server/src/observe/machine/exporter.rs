@@ -1,0 +1,243 @@
+//! Another machine, by Prometheus' node_exporter on it.
+//!
+//! In: the URL of its metrics. Out: a [`Reading`]. Must never: wait for long, take in endless text, or
+//! follow the exporter elsewhere.
+
+use super::{Cpu, Disk, Reading, is_disk};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long one answer may take: it comes once a second.
+const PATIENCE: Duration = Duration::from_millis(900);
+/// The longest answer, bytes; a usual one has 200 kB.
+const LONGEST: u64 = 16 << 20;
+
+/// A node_exporter.
+pub struct Exporter {
+    url: String,
+    agent: ureq::Agent,
+}
+
+impl Exporter {
+    /// Of a URL such as `http://db1:9100/metrics`; the path may be left out.
+    ///
+    /// # Errors
+    /// In words, if it is no such URL, or holds a password.
+    pub fn new(url: &str) -> Result<Exporter, String> {
+        let rest = url
+            .strip_prefix("http://")
+            .or_else(|| url.strip_prefix("https://"));
+        let rest = rest.filter(|rest| !rest.is_empty() && !rest.starts_with('/'));
+        let Some(rest) = rest else {
+            return Err(
+                "not the URL of a node_exporter; such as http://db1:9100/metrics".to_owned(),
+            );
+        };
+        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        if host.contains('@') {
+            return Err(
+                "a node_exporter with a password is not supported; leave out what stands before @"
+                    .to_owned(),
+            );
+        }
+        let whole = match rest.trim_end_matches('/').contains('/') {
+            true => url.to_owned(),
+            false => format!("{}/metrics", url.trim_end_matches('/')),
+        };
+        let config = ureq::Agent::config_builder()
+            .timeout_global(Some(PATIENCE))
+            .max_redirects(0)
+            .build();
+        Ok(Exporter {
+            url: whole,
+            agent: config.into(),
+        })
+    }
+
+    /// What it is called in the document.
+    pub fn name(&self) -> String {
+        let rest = self.url.split_once("://").map_or("", |(_, rest)| rest);
+        format!(
+            "node_exporter at {}",
+            rest.split('/').next().unwrap_or_default()
+        )
+    }
+
+    /// Reads the machine now.
+    ///
+    /// # Errors
+    /// In words, if it does not answer, or answers something else.
+    pub fn read(&self) -> Result<Reading, String> {
+        let why = |error: ureq::Error| format!("{}: {error}", self.name());
+        let mut answer = self.agent.get(&self.url).call().map_err(why)?;
+        let body = answer.body_mut().with_config().limit(LONGEST);
+        let reading = parse(&body.read_to_string().map_err(why)?);
+        match reading.cpus.is_empty() {
+            true => Err(format!(
+                "{}: no node_cpu_seconds_total in its answer",
+                self.name()
+            )),
+            false => Ok(reading),
+        }
+    }
+}
+
+/// The metrics that are used, in Prometheus' text form.
+fn parse(text: &str) -> Reading {
+    let mut reading = Reading::default();
+    let mut cpus: BTreeMap<u32, Cpu> = BTreeMap::new();
+    let mut disks: BTreeMap<String, Disk> = BTreeMap::new();
+    for line in text.lines().filter(|line| line.starts_with("node_")) {
+        let Some((name, labels, value)) = sample(line) else {
+            continue;
+        };
+        let bytes = value.max(0.0) as u64;
+        match name {
+            "node_cpu_seconds_total" => {
+                let Some(cpu) = label(labels, "cpu").and_then(|cpu| cpu.parse().ok()) else {
+                    continue;
+                };
+                let cpu: &mut Cpu = cpus.entry(cpu).or_default();
+                match label(labels, "mode") {
+                    Some("idle") => cpu.idle_s += value,
+                    Some("iowait") => cpu.io_wait_s += value,
+                    Some("steal") => cpu.steal_s += value,
+                    _ => cpu.busy_s += value,
+                }
+            }
+            "node_memory_MemTotal_bytes" => reading.memory_bytes = Some(bytes),
+            "node_memory_MemAvailable_bytes" => reading.memory_available_bytes = Some(bytes),
+            name if name.starts_with("node_disk_") => {
+                let Some(device) = label(labels, "device").filter(|name| is_disk(name)) else {
+                    continue;
+                };
+                let disk = disks.entry(device.to_owned()).or_default();
+                match name {
+                    "node_disk_read_bytes_total" => disk.read_bytes = bytes,
+                    "node_disk_written_bytes_total" => disk.write_bytes = bytes,
+                    "node_disk_io_time_seconds_total" => disk.busy_s = value,
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+    reading.cpus = cpus.into_values().collect();
+    let named = |(name, disk)| Disk { name, ..disk };
+    reading.disks = disks.into_iter().map(named).collect();
+    reading
+}
+
+/// `name{labels} value`, or `name value`.
+fn sample(line: &str) -> Option<(&str, &str, f64)> {
+    let (series, value) = match line.split_once('}') {
+        Some((series, value)) => (series, value),
+        None => line.split_once(' ')?,
+    };
+    let value: f64 = value.split_ascii_whitespace().next()?.parse().ok()?;
+    let (name, labels) = series.split_once('{').unwrap_or((series, ""));
+    value.is_finite().then_some((name, labels, value))
+}
+
+/// The value of a label. Names of CPUs, modes and devices hold neither quotes nor commas.
+fn label<'a>(labels: &'a str, name: &str) -> Option<&'a str> {
+    labels.split(',').find_map(|pair| {
+        let (key, value) = pair.split_once('=')?;
+        (key.trim() == name).then(|| value.trim_matches('"'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    const METRICS: &str = "\
+# HELP node_cpu_seconds_total Seconds the CPUs spent in each mode.
+# TYPE node_cpu_seconds_total counter
+node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 100.5
+node_cpu_seconds_total{cpu=\"0\",mode=\"iowait\"} 2
+node_cpu_seconds_total{cpu=\"0\",mode=\"steal\"} 0.25
+node_cpu_seconds_total{cpu=\"0\",mode=\"system\"} 3.5
+node_cpu_seconds_total{cpu=\"0\",mode=\"user\"} 4
+node_cpu_seconds_total{cpu=\"10\",mode=\"idle\"} 7e+01
+node_disk_io_time_seconds_total{device=\"sda\"} 12.5
+node_disk_read_bytes_total{device=\"sda\"} 1.048576e+06
+node_disk_read_bytes_total{device=\"sda1\"} 1.0
+node_disk_written_bytes_total{device=\"sda\"} 2048
+node_memory_MemAvailable_bytes 4.096e+09
+node_memory_MemTotal_bytes 8.192e+09
+node_load1 NaN
+";
+
+    #[test]
+    fn the_metrics_of_an_exporter() {
+        let reading = parse(METRICS);
+        assert_eq!(reading.cpus.len(), 2);
+        let cpu = reading.cpus[0];
+        assert_eq!(
+            (cpu.busy_s, cpu.io_wait_s, cpu.steal_s, cpu.idle_s),
+            (7.5, 2.0, 0.25, 100.5)
+        );
+        assert_eq!(reading.memory_bytes, Some(8_192_000_000));
+        assert_eq!(reading.disks.len(), 1);
+        let disk = &reading.disks[0];
+        assert_eq!(
+            (disk.read_bytes, disk.write_bytes, disk.busy_s),
+            (1_048_576, 2048, 12.5)
+        );
+        assert_eq!(parse("<html>"), Reading::default());
+    }
+
+    #[test]
+    fn urls() {
+        for (url, whole) in [
+            ("http://db1:9100", "http://db1:9100/metrics"),
+            ("http://db1:9100/", "http://db1:9100/metrics"),
+            (
+                "http://[::1]:9100/node/metrics",
+                "http://[::1]:9100/node/metrics",
+            ),
+        ] {
+            assert_eq!(Exporter::new(url).unwrap().url, whole);
+        }
+        assert_eq!(
+            Exporter::new("http://db1:9100").unwrap().name(),
+            "node_exporter at db1:9100"
+        );
+        for url in [
+            "db1:9100",
+            "http://",
+            "http:///metrics",
+            "ftp://db1",
+            "http://u:geheim@db1",
+        ] {
+            let error = Exporter::new(url).err().expect(url);
+            assert!(!error.contains("geheim"), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_exporter_that_answers_and_one_that_is_gone() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = std::thread::spawn(move || {
+            let (mut socket, _) = listener.accept().unwrap();
+            let mut request = [0; 1024];
+            let count = socket.read(&mut request).unwrap();
+            assert!(request[..count].starts_with(b"GET /metrics HTTP/1.1"));
+            let length = METRICS.len();
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
+            socket.write_all((head + METRICS).as_bytes()).unwrap();
+        });
+        let exporter = Exporter::new(&format!("http://127.0.0.1:{port}")).unwrap();
+        assert_eq!(exporter.read().unwrap().cpus.len(), 2);
+        server.join().unwrap();
+        let gone = exporter.read().unwrap_err();
+        assert!(
+            gone.starts_with(&format!("node_exporter at 127.0.0.1:{port}: ")),
+            "{gone}"
+        );
+    }
+}

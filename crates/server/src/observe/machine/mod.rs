@@ -1,0 +1,213 @@
+//! What a machine does: its CPUs, memory and disks, and the processes of a database server on it.
+//!
+//! In: the files of this machine, or the URL of a node_exporter. Out: a [`Reading`] each time. Must
+//! never: give a zero for what could not be read, or take this machine for that of a server which is
+//! not proven to be on it.
+
+mod exporter;
+mod proc;
+mod shared;
+mod tree;
+
+pub use exporter::Exporter;
+pub use proc::{read as read_here, throttled_s};
+pub use shared::{Neighbour, neighbour};
+pub use tree::{Processes, task_cpu_s, thread_cpu_s};
+
+/// Counters of a machine at one moment, since it was started.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// Each CPU's times.
+    pub cpus: Vec<Cpu>,
+    /// Memory, bytes.
+    pub memory_bytes: Option<u64>,
+    /// Memory that programs could still have, bytes.
+    pub memory_available_bytes: Option<u64>,
+    /// Each disk's counters, by its name.
+    pub disks: Vec<Disk>,
+}
+
+/// Times of one CPU, seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cpu {
+    /// At work: user, nice, system and interrupts.
+    pub busy_s: f64,
+    /// Idle while I/O was under way.
+    pub io_wait_s: f64,
+    /// Taken by the hypervisor.
+    pub steal_s: f64,
+    /// Otherwise idle.
+    pub idle_s: f64,
+}
+
+/// Counters of one disk.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Disk {
+    /// Its name.
+    pub name: String,
+    /// Read, bytes.
+    pub read_bytes: u64,
+    /// Written, bytes.
+    pub write_bytes: u64,
+    /// Time with I/O under way, seconds.
+    pub busy_s: f64,
+}
+
+/// What a machine did from one reading to the next; shares are of all its CPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Use {
+    /// CPUs at work.
+    pub busy: Option<f64>,
+    /// The busiest CPU.
+    pub busiest_cpu: Option<f64>,
+    /// CPUs idle while I/O was under way.
+    pub io_wait: Option<f64>,
+    /// CPU time taken by the hypervisor.
+    pub steal: Option<f64>,
+    /// Read from disks, bytes.
+    pub disk_read_bytes: Option<u64>,
+    /// Written to disks, bytes.
+    pub disk_write_bytes: Option<u64>,
+    /// The busiest disk's share of the time.
+    pub disk_busy: Option<f64>,
+}
+
+impl Cpu {
+    fn since(self, before: Cpu) -> Cpu {
+        // Idle and I/O wait may go back a little (proc(5)).
+        Cpu {
+            busy_s: (self.busy_s - before.busy_s).max(0.0),
+            io_wait_s: (self.io_wait_s - before.io_wait_s).max(0.0),
+            steal_s: (self.steal_s - before.steal_s).max(0.0),
+            idle_s: (self.idle_s - before.idle_s).max(0.0),
+        }
+    }
+
+    fn total_s(self) -> f64 {
+        self.busy_s + self.io_wait_s + self.steal_s + self.idle_s
+    }
+}
+
+impl Reading {
+    /// What happened since an earlier reading, `seconds` before.
+    pub fn since(&self, before: &Reading, seconds: f64) -> Use {
+        let mut used = Use::default();
+        if self.cpus.len() == before.cpus.len() {
+            let pairs = self.cpus.iter().zip(&before.cpus);
+            let each: Vec<Cpu> = pairs.map(|(now, before)| now.since(*before)).collect();
+            let total_s: f64 = each.iter().map(|cpu| cpu.total_s()).sum();
+            let share = |of: fn(&Cpu) -> f64| {
+                (total_s > 0.0).then(|| each.iter().map(of).sum::<f64>() / total_s)
+            };
+            used.busy = share(|cpu| cpu.busy_s);
+            used.io_wait = share(|cpu| cpu.io_wait_s);
+            used.steal = share(|cpu| cpu.steal_s);
+            let shares = each.iter().filter(|cpu| cpu.total_s() > 0.0);
+            used.busiest_cpu = shares
+                .map(|cpu| cpu.busy_s / cpu.total_s())
+                .reduce(f64::max);
+        }
+        let pairs = self.disks.iter().filter_map(|now| {
+            let mut earlier = before.disks.iter();
+            Some((now, earlier.find(|disk| disk.name == now.name)?))
+        });
+        let pairs: Vec<(&Disk, &Disk)> = pairs.collect();
+        if !pairs.is_empty() && seconds > 0.0 {
+            let sum = |of: fn(&Disk) -> u64| {
+                let grown = pairs
+                    .iter()
+                    .map(|(now, was)| of(now).saturating_sub(of(was)));
+                Some(grown.sum())
+            };
+            used.disk_read_bytes = sum(|disk| disk.read_bytes);
+            used.disk_write_bytes = sum(|disk| disk.write_bytes);
+            let busy = pairs
+                .iter()
+                .map(|(now, was)| (now.busy_s - was.busy_s) / seconds);
+            used.disk_busy = busy.reduce(f64::max).map(|share| share.clamp(0.0, 1.0));
+        }
+        used
+    }
+}
+
+/// Whether a block device of this name is a disk of its own: not a part, a loop, a memory disk, or one
+/// made of others, whose I/O would count twice.
+fn is_disk(name: &str) -> bool {
+    let made_of_others = ["loop", "ram", "zram", "dm-", "md", "sr", "fd"];
+    if made_of_others.iter().any(|start| name.starts_with(start)) {
+        return false;
+    }
+    let digit = |c: char| c.is_ascii_digit();
+    match name {
+        // nvme0n1p2 and mmcblk0p1 are parts; nvme0n1 and mmcblk0 are whole.
+        name if name.starts_with("nvme") || name.starts_with("mmcblk") => {
+            let part = name.rsplit_once('p').map(|(_, number)| number);
+            !part.is_some_and(|number| !number.is_empty() && number.chars().all(digit))
+        }
+        name => !name.ends_with(digit),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_disks_only() {
+        for (name, whole) in [
+            ("sda", true),
+            ("sda1", false),
+            ("vdb", true),
+            ("xvda2", false),
+            ("nvme0n1", true),
+            ("nvme0n1p1", false),
+            ("mmcblk0", true),
+            ("mmcblk0p2", false),
+            ("dm-0", false),
+            ("loop3", false),
+        ] {
+            assert_eq!(is_disk(name), whole, "{name}");
+        }
+    }
+
+    #[test]
+    fn shares_between_two_readings() {
+        let cpu = |busy_s, io_wait_s, steal_s, idle_s| Cpu {
+            busy_s,
+            io_wait_s,
+            steal_s,
+            idle_s,
+        };
+        let disk = |read_bytes, busy_s| Disk {
+            name: "sda".to_owned(),
+            read_bytes,
+            write_bytes: 5,
+            busy_s,
+        };
+        let before = Reading {
+            cpus: vec![cpu(100.0, 1.0, 0.0, 50.0), cpu(10.0, 0.0, 0.0, 90.0)],
+            disks: vec![disk(1000, 3.0)],
+            ..Reading::default()
+        };
+        let now = Reading {
+            cpus: vec![cpu(101.0, 1.0, 0.0, 50.0), cpu(10.4, 0.2, 0.1, 90.3)],
+            disks: vec![disk(4000, 3.25)],
+            ..Reading::default()
+        };
+        let used = now.since(&before, 1.0);
+        let near = |value: Option<f64>, wanted: f64| (value.unwrap() - wanted).abs() < 1e-9;
+        assert!(near(used.busy, 0.7), "{used:?}");
+        assert!(near(used.busiest_cpu, 1.0), "{used:?}");
+        assert!(
+            near(used.io_wait, 0.1) && near(used.steal, 0.05),
+            "{used:?}"
+        );
+        assert_eq!(
+            (used.disk_read_bytes, used.disk_write_bytes),
+            (Some(3000), Some(0))
+        );
+        assert!(near(used.disk_busy, 0.25), "{used:?}");
+        let unknown = Reading::default().since(&Reading::default(), 1.0);
+        assert_eq!(unknown, Use::default(), "absent, not zero");
+    }
+}

@@ -1,0 +1,123 @@
+//! This machine, by the files of its kernel.
+//!
+//! In: `/proc`, `/sys/fs/cgroup`. Out: a [`Reading`]. Must never: fail where a file is not there.
+
+use super::{Cpu, Disk, Reading, is_disk};
+use std::fs::read_to_string;
+
+/// Ticks a second in which `/proc` counts CPU time: USER_HZ, which is 100 on every Linux.
+pub(super) const TICKS_A_SECOND: f64 = 100.0;
+/// Bytes of a sector in `/proc/diskstats`, whatever the disk has.
+const SECTOR_BYTES: u64 = 512;
+
+/// Reads this machine now.
+pub fn read() -> Reading {
+    let text = |path: &str| read_to_string(path).unwrap_or_default();
+    let memory = text("/proc/meminfo");
+    Reading {
+        cpus: cpus(&text("/proc/stat")),
+        memory_bytes: kibibytes(&memory, "MemTotal"),
+        memory_available_bytes: kibibytes(&memory, "MemAvailable"),
+        disks: disks(&text("/proc/diskstats")),
+    }
+}
+
+/// Time in which this process's control group was denied CPU by its limit since it was made, seconds.
+pub fn throttled_s() -> Option<f64> {
+    let groups = read_to_string("/proc/self/cgroup").ok()?;
+    // Version 2 has one line; in a container's own namespace it is the root.
+    let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let stat = read_to_string(format!("/sys/fs/cgroup{path}/cpu.stat")).ok()?;
+    throttled(&stat)
+}
+
+fn throttled(stat: &str) -> Option<f64> {
+    let line = stat
+        .lines()
+        .find_map(|line| line.strip_prefix("throttled_usec "))?;
+    Some(line.trim().parse::<u64>().ok()? as f64 / 1e6)
+}
+
+/// One line a CPU: user, nice, system, idle, iowait, irq, softirq, steal; guests are within user.
+fn cpus(stat: &str) -> Vec<Cpu> {
+    let lines = stat.lines().filter_map(|line| {
+        let (number, times) = line.strip_prefix("cpu")?.split_once(' ')?;
+        number.parse::<u32>().ok()?;
+        let of = times
+            .split_ascii_whitespace()
+            .map(|ticks| ticks.parse::<u64>().ok());
+        let ticks = of.take(8).collect::<Option<Vec<u64>>>()?;
+        let seconds = |place: usize| ticks.get(place).map_or(0.0, |t| *t as f64 / TICKS_A_SECOND);
+        Some(Cpu {
+            busy_s: seconds(0) + seconds(1) + seconds(2) + seconds(5) + seconds(6),
+            io_wait_s: seconds(4),
+            steal_s: seconds(7),
+            idle_s: seconds(3),
+        })
+    });
+    lines.collect()
+}
+
+fn kibibytes(meminfo: &str, name: &str) -> Option<u64> {
+    let value = meminfo.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        (key == name).then_some(value)
+    })?;
+    let kib = value.trim().strip_suffix(" kB")?.parse::<u64>().ok()?;
+    kib.checked_mul(1024)
+}
+
+/// Major, minor, name, reads, merged, sectors read, ms, writes, merged, sectors written, ms, under way,
+/// ms with I/O under way (Documentation/admin-guide/iostats.rst).
+fn disks(diskstats: &str) -> Vec<Disk> {
+    let lines = diskstats.lines().filter_map(|line| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let number = |place: usize| fields.get(place)?.parse::<u64>().ok();
+        let name = fields.get(2).filter(|name| is_disk(name))?;
+        Some(Disk {
+            name: (*name).to_owned(),
+            read_bytes: number(5)?.saturating_mul(SECTOR_BYTES),
+            write_bytes: number(9)?.saturating_mul(SECTOR_BYTES),
+            busy_s: number(12)? as f64 / 1e3,
+        })
+    });
+    lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_files() {
+        let stat = "cpu  300 0 0 0 0 0 0 0 0 0\ncpu0 100 10 50 700 30 5 5 20 40 0\nintr 5\n";
+        let cpus = cpus(stat);
+        assert_eq!(cpus.len(), 1, "not the line of all together");
+        assert!((cpus[0].busy_s - 1.7).abs() < 1e-9, "{cpus:?}");
+        let io = (cpus[0].io_wait_s, cpus[0].steal_s, cpus[0].idle_s);
+        assert_eq!(io, (0.3, 0.2, 7.0));
+        let memory = "MemTotal:       16000 kB\nMemAvailable:    9000 kB\n";
+        assert_eq!(kibibytes(memory, "MemAvailable"), Some(9_216_000));
+        assert_eq!(kibibytes(memory, "Dirty"), None);
+        let stats = " 8 0 sda 10 0 200 7 20 0 400 9 0 1500 16\n 8 1 sda1 1 0 2 0 0 0 0 0 0 0 0\n";
+        let disks = disks(stats);
+        assert_eq!(disks.len(), 1);
+        assert_eq!(
+            (disks[0].read_bytes, disks[0].write_bytes),
+            (102_400, 204_800)
+        );
+        assert_eq!(disks[0].busy_s, 1.5);
+        assert_eq!(
+            throttled("nr_throttled 3\nthrottled_usec 2500000\n"),
+            Some(2.5)
+        );
+        assert_eq!(throttled("usage_usec 5\n"), None);
+    }
+
+    #[test]
+    fn this_machine() {
+        let reading = read();
+        assert!(!reading.cpus.is_empty());
+        assert!(reading.memory_available_bytes < reading.memory_bytes);
+    }
+}

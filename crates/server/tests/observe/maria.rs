@@ -1,0 +1,160 @@
+//! MariaDB.
+
+use super::{connect, eventually, usual};
+use prony_server::embedded::shared_mariadb;
+use prony_server::observe::counters::Checkpoint;
+use prony_server::observe::machine::{neighbour, task_cpu_s};
+use prony_server::observe::{Reader, observe, state};
+
+/// The URL of a database of the test's own.
+fn database(name: &str) -> String {
+    let server = shared_mariadb();
+    let mut control = connect(&server.url());
+    control.execute(&format!("CREATE DATABASE {name}")).unwrap();
+    server.url_for("root", name)
+}
+
+#[test]
+fn settings_tables_and_durability() {
+    let mut control = connect(&database("observe_state"));
+    for sql in [
+        "CREATE TABLE kept(n INT PRIMARY KEY)",
+        "INSERT INTO kept SELECT seq FROM seq_1_to_1000",
+        "ANALYZE TABLE kept",
+        "CREATE TABLE lost(n INT) ENGINE = MEMORY",
+    ] {
+        control.execute(sql).unwrap();
+    }
+    let facts = observe(&mut control).unwrap();
+    assert!(facts.settings.len() > 300, "{}", facts.settings.len());
+    let found = state(&mut control, &facts).unwrap();
+    assert_eq!(found.missing, []);
+    assert!(found.cache_bytes > Some(1 << 20));
+    assert!(found.database_bytes > Some(0));
+    assert_eq!(
+        (found.replication, found.is_replica),
+        (Some("none"), Some(false))
+    );
+    let kept = found
+        .tables
+        .iter()
+        .find(|table| table.name == "kept")
+        .unwrap();
+    assert!(
+        kept.rows.is_some_and(|rows| rows > 500 && rows < 2000),
+        "{kept:?}"
+    );
+    assert!(
+        kept.statistics_age_s.is_some_and(|age| age.abs() < 3600.0),
+        "{kept:?}"
+    );
+    let durability = found.durability.unwrap();
+    assert_eq!(durability.class, "D0");
+    assert!(
+        durability
+            .because
+            .contains(&"tables without a log: lost (MEMORY)".to_owned())
+    );
+}
+
+#[test]
+fn counters_grow_with_the_work() {
+    let url = database("observe_counters");
+    let mut control = connect(&url);
+    let mut reader = Reader::new(&mut control).unwrap();
+    let before = reader.read(&mut control).unwrap();
+    usual(&before);
+    assert_eq!(reader.take_missing(), []);
+    assert!(before.history_length.is_some() && before.lock_waits.is_some());
+    let mut worker = connect(&url);
+    worker.execute("CREATE TABLE t(n INT)").unwrap();
+    for _ in 0..20 {
+        worker
+            .execute("INSERT INTO t SELECT seq FROM seq_1_to_100")
+            .unwrap();
+    }
+    let after = reader.read(&mut control).unwrap();
+    assert!(after.commits >= before.commits.map(|count| count + 20));
+    assert!(after.log_bytes > before.log_bytes);
+    let Some(Checkpoint::Moving { at, end }) = after.checkpoint else {
+        panic!("{after:?}");
+    };
+    assert!(at <= end);
+}
+
+#[test]
+fn who_waits_for_a_row_is_seen() {
+    let url = database("observe_waits");
+    let mut control = connect(&url);
+    control
+        .execute("CREATE TABLE t(n INT PRIMARY KEY, v INT)")
+        .unwrap();
+    control.execute("INSERT INTO t VALUES (1, 1)").unwrap();
+    let mut holder = connect(&url);
+    holder.execute("BEGIN").unwrap();
+    holder.execute("UPDATE t SET v = 2 WHERE n = 1").unwrap();
+    let waiting = std::thread::spawn(move || {
+        connect(&url)
+            .execute("UPDATE t SET v = 3 WHERE n = 1")
+            .unwrap();
+    });
+    let mut reader = Reader::new(&mut control).unwrap();
+    eventually("a wait for a row", || {
+        let counters = reader.read(&mut control).unwrap();
+        counters.lock_waits >= Some(1) && counters.waits.contains_key("Lock/row")
+    });
+    holder.execute("COMMIT").unwrap();
+    waiting.join().unwrap();
+}
+
+#[test]
+fn a_user_without_rights_goes_on_and_what_is_missing_is_named() {
+    let url = database("observe_rights");
+    let mut control = connect(&url);
+    for sql in [
+        "CREATE USER observe_poor@localhost",
+        "GRANT SELECT ON observe_rights.* TO observe_poor@localhost",
+    ] {
+        control.execute(sql).unwrap();
+    }
+    let mut poor = connect(&shared_mariadb().url_for("observe_poor", "observe_rights"));
+    let facts = observe(&mut poor).unwrap();
+    let found = state(&mut poor, &facts).unwrap();
+    let what: Vec<&str> = found.missing.iter().map(|one| one.what.as_str()).collect();
+    let wanted = [
+        "age of the statistics",
+        "replicas and threads of other users",
+        "whether it is a replica",
+    ];
+    assert_eq!(what, wanted, "{:?}", found.missing);
+    assert_eq!(
+        (found.replication, found.is_replica),
+        (None, None),
+        "not known"
+    );
+    let mut reader = Reader::new(&mut poor).unwrap();
+    let counters = reader.read(&mut poor).unwrap();
+    assert!(counters.commits.is_some() && counters.connections.is_some());
+    assert_eq!(counters.is_replica, None);
+    let missing = reader.take_missing();
+    assert_eq!(missing.len(), 1, "{missing:?}");
+    assert_eq!(missing[0].what, "replication lag");
+}
+
+#[test]
+fn a_server_on_this_machine_is_found_by_its_process() {
+    let server = shared_mariadb();
+    for url in [
+        server.url(),
+        server.tcp_url_with_password().reveal().to_owned(),
+    ] {
+        let mut control = connect(&url);
+        let near = neighbour(&mut control);
+        assert_eq!(near.shared, Some(true), "{near:?}");
+        let processes = near.processes.expect("its process");
+        assert_eq!(Some(processes.root), server.pid());
+        assert!(processes.cpu_s().unwrap() > 0.0);
+        let (process, thread) = near.serving.expect("its thread");
+        assert!(task_cpu_s(process, thread).is_some());
+    }
+}

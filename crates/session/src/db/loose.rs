@@ -1,0 +1,65 @@
+//! What programs need that are not written as one transaction after the other, such as a script of
+//! another tool.
+//!
+//! In: a handle. Out: the same handle, in states that [`Db::end`] does not allow. Must never: lose a
+//! sample.
+
+use super::{Db, Rows};
+use crate::conn::Ask;
+use crate::error::DbError;
+use prony_measure::Outcome;
+
+impl Db {
+    /// Ends the transaction as [`Db::end`] does a good one, but for a block that it leaves open: that
+    /// is the next one's.
+    pub fn end_open(&mut self, outcome: Outcome) {
+        self.done += u64::from(self.desk.counts(self.conn.noticed_ns()));
+        self.desk.leave(self.conn.end(outcome), None);
+    }
+
+    /// Forgets that the transaction was started: it leaves no sample.
+    pub fn forget(&mut self) {
+        if self.conn.is_under_way() {
+            // Its sample is dropped here.
+            let _ = self.conn.end(Outcome::Committed);
+        }
+    }
+
+    /// The user has something to do after its last transaction, and is not let go meanwhile; until
+    /// [`Db::forget`], or the end of the run's grace.
+    pub fn linger(&mut self) {
+        self.conn.start(self.conn.now.get());
+    }
+
+    /// Opens a new connection in place of this one; one try.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn renew(&mut self) -> Result<(), DbError> {
+        self.wait(Ask::Renew).await;
+        match self.conn.is_up() {
+            true => Ok(()),
+            false => Err(self.conn.failure()),
+        }
+    }
+
+    /// What the last reply holds; nothing before the first.
+    pub fn last_reply(&self) -> Rows<'_> {
+        Rows {
+            exchange: self.conn.exchange(),
+        }
+    }
+
+    /// Whether the user is in a transaction: it started one and has not ended it.
+    pub fn is_under_way(&self) -> bool {
+        self.conn.is_under_way()
+    }
+
+    /// Rolls back an open block and awaits a lost connection, outside of any try.
+    ///
+    /// # Errors
+    /// [`crate::Ended`] when the run stops meanwhile, or no connection is to come back.
+    pub async fn put_right(&mut self) -> Result<(), crate::Ended> {
+        self.recover().await
+    }
+}

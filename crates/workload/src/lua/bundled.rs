@@ -1,0 +1,47 @@
+//! Scripts that come with Prony, written anew.
+//!
+//! In: a name. Out: a text. Must never: hold a line of sysbench's.
+
+/// By module name.
+const FILES: [(&str, &str); 13] = [
+    ("oltp_common", include_str!("bundled/oltp_common.lua")),
+    (
+        "oltp_read_write",
+        include_str!("bundled/oltp_read_write.lua"),
+    ),
+    ("oltp_read_only", include_str!("bundled/oltp_read_only.lua")),
+    (
+        "oltp_write_only",
+        include_str!("bundled/oltp_write_only.lua"),
+    ),
+    (
+        "oltp_point_select",
+        include_str!("bundled/oltp_point_select.lua"),
+    ),
+    ("oltp_insert", include_str!("bundled/oltp_insert.lua")),
+    ("oltp_delete", include_str!("bundled/oltp_delete.lua")),
+    (
+        "oltp_update_index",
+        include_str!("bundled/oltp_update_index.lua"),
+    ),
+    (
+        "oltp_update_non_index",
+        include_str!("bundled/oltp_update_non_index.lua"),
+    ),
+    (
+        "select_random_points",
+        include_str!("bundled/select_random_points.lua"),
+    ),
+    (
+        "select_random_ranges",
+        include_str!("bundled/select_random_ranges.lua"),
+    ),
+    ("bulk_insert", include_str!("bundled/bulk_insert.lua")),
+    ("common", include_str!("bundled/common.lua")),
+];
+
+/// The text of a bundled script.
+pub fn text(name: &str) -> Option<&'static str> {
+    let found = FILES.iter().find(|(file, _)| *file == name);
+    found.map(|(_, text)| *text)
+}

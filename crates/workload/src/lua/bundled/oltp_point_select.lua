@@ -1,0 +1,14 @@
+-- One row by its key.
+
+require("oltp_common")
+
+function prepare_statements()
+   -- Only as many as the event has.
+   sysbench.opt.point_selects = 1
+   prepare_point_selects()
+end
+
+function event()
+   execute_point_selects()
+   check_reconnect()
+end

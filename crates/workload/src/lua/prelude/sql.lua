@@ -1,0 +1,364 @@
+-- Connections, statements, results. In: what the script calls. Out: requests to the loop, whose answers
+-- are `rows, fields` or `nil, number, state, message, ignorable`. Must never: keep a result longer than
+-- until the connection's next statement, as sysbench.
+
+local host, core = ...
+
+local ask, QUERY, EXECUTE = core.ask, core.QUERY, core.EXECUTE
+local type, tonumber, tostring, setmetatable, error = type, tonumber, tostring, setmetatable, error
+local floor, ceil, concat, unpack, select = math.floor, math.ceil, table.concat, unpack, select
+
+local sysbench = core.sysbench
+local sql = {}
+sysbench.sql = sql
+
+sql.type = {
+   NONE = 0, TINYINT = 1, SMALLINT = 2, INT = 3, BIGINT = 4, FLOAT = 5, DOUBLE = 6, TIME = 7,
+   DATE = 8, DATETIME = 9, TIMESTAMP = 10, CHAR = 11, VARCHAR = 12,
+}
+sql.error = { NONE = 0, IGNORABLE = 1, FATAL = 2 }
+sysbench.error = { NONE = 0, RESTART_EVENT = 1 }
+
+local function class(name)
+   local methods = {}
+   local shown = "<sql_" .. name .. ">"
+   local meta = {
+      __index = methods,
+      __tostring = function()
+         return shown
+      end,
+   }
+   return methods, meta
+end
+
+local driver, driver_meta = class("driver")
+local connection, connection_meta = class("connection")
+local statement, statement_meta = class("statement")
+local param, param_meta = class("param")
+local result, result_meta = class("result")
+
+-- Drivers ---------------------------------------------------------------------------------------
+
+local the_driver = setmetatable({ kind = host.driver }, driver_meta)
+-- The loop gives each thread one connection.
+local connected
+
+function sql.driver(name)
+   if name == nil then
+      name = sysbench.opt and sysbench.opt.db_driver or host.driver
+   end
+   if name ~= host.driver then
+      if name == "mysql" or name == "pgsql" then
+         host.fatal("the driver '" .. name .. "' was asked for, and the command line names '" .. host.driver
+            .. "': Prony connects the threads of a run to one server (--db-driver=" .. name .. ")")
+      else
+         host.fatal("invalid database driver name: '" .. tostring(name) .. "'")
+      end
+      error("failed to initialize the DB driver", 2)
+   end
+   return the_driver
+end
+
+function driver:name()
+   return self.kind
+end
+
+function driver:connect()
+   -- The front's states have none of the loop's.
+   if connected and not core.answer then
+      error("connection creation failed: this thread has a connection already, and Prony gives each thread one;"
+         .. " disconnect the first, or share it", 2)
+   end
+   local self_ = setmetatable({
+      open = true, sql_errno = 0, sql_state = "00000", sql_errmsg = "", error = sql.error.NONE,
+   }, connection_meta)
+   self_.result = setmetatable({ connection = self_, nrows = 0, nfields = 0 }, result_meta)
+   if core.left then
+      local ok, number, state, message = ask(core.RENEW)
+      if not ok then
+         host.unreachable(number, state, message)
+         error("connection creation failed", 2)
+      end
+   end
+   host.has_connected()
+   connected = self_
+   return self_
+end
+
+-- Connections -----------------------------------------------------------------------------------
+
+-- A statement failed: the event begins anew, or its error goes up to the script.
+local function failed(con, query, number, state, message, ignorable, level)
+   con.sql_errno, con.sql_state, con.sql_errmsg = number, state, message
+   con.error = ignorable and sql.error.IGNORABLE or sql.error.FATAL
+   local problem = {
+      connection = con, query = query, sql_errno = number, sql_state = state, sql_errmsg = message,
+   }
+   local hook = sysbench.hooks.sql_error_ignorable
+   if not ignorable and hook and hook(problem) then
+      ignorable = true
+      ask(core.RESTART)
+   end
+   if ignorable then
+      problem.errcode = sysbench.error.RESTART_EVENT
+      error(problem, 0)
+   end
+   error(("SQL error, errno = %d, state = '%s': %s"):format(number, state, message), level + 1)
+end
+
+local function answered(con, query, level, rows, fields, state, message, ignorable)
+   if rows == nil then
+      failed(con, query, fields, state, message, ignorable, level + 1)
+   end
+   local rs = con.result
+   rs.nrows, rs.nfields, rs.rows = rows, fields, nil
+   return rs
+end
+
+local function must_be_open(con)
+   if not con or not con.open then
+      error("the connection is closed", 3)
+   end
+end
+
+function connection:query(text)
+   if type(text) ~= "string" then
+      error("bad argument #1 to 'query' (string expected, got " .. type(text) .. ")", 2)
+   end
+   must_be_open(self)
+   local rs = answered(self, text, 2, ask(QUERY, text))
+   return rs
+end
+
+function connection:query_row(text)
+   if type(text) ~= "string" then
+      error("bad argument #1 to 'query_row' (string expected, got " .. type(text) .. ")", 2)
+   end
+   must_be_open(self)
+   local rs = answered(self, text, 2, ask(QUERY, text))
+   if rs.nrows == 0 or rs.nfields == 0 then
+      return nil
+   end
+   return unpack(rs:fetch_row(), 1, rs.nfields)
+end
+
+function connection:prepare(text)
+   if type(text) ~= "string" then
+      error("bad argument #1 to 'prepare' (string expected, got " .. type(text) .. ")", 2)
+   end
+   must_be_open(self)
+   local id, count, state, message = ask(core.PREPARE, text)
+   if not id then
+      self.sql_errno, self.sql_state, self.sql_errmsg = count, state, message
+      error("SQL API error", 2)
+   end
+   return setmetatable({
+      connection = self, id = id, expected = count, bound = 0, params = {}, text = text,
+   }, statement_meta)
+end
+
+function connection:disconnect()
+   if self.open then
+      self.open = false
+      connected = nil
+      -- The loop keeps the connection; who connects again gets a fresh one.
+      core.left = true
+   end
+   return 0
+end
+
+function connection:reconnect()
+   local ok, number, state, message = ask(core.RENEW)
+   if not ok then
+      failed(self, "", number, state, message, false, 2)
+   end
+   ask(core.COUNT, 5, 1)
+   self.open, connected = true, self
+   return 0
+end
+
+function connection:check_error(rs, query)
+   if rs ~= nil or self.error == sql.error.NONE then
+      return rs
+   end
+   failed(self, query, self.sql_errno, self.sql_state, self.sql_errmsg, self.error == sql.error.IGNORABLE, 2)
+end
+
+-- Rows of one INSERT are gathered until they fill a packet.
+local PACKET = 512 * 1024
+
+local function flush(con)
+   local bulk = con.bulk
+   if bulk.count == 0 then
+      return
+   end
+   local text = bulk.head .. concat(bulk.rows, ",", 1, bulk.count)
+   bulk.count, bulk.size = 0, #bulk.head
+   answered(con, "INSERT", 3, ask(QUERY, text))
+end
+
+function connection:bulk_insert_init(text)
+   must_be_open(self)
+   self.bulk = { head = text, rows = {}, count = 0, size = #text }
+   return 0
+end
+
+function connection:bulk_insert_next(values)
+   local bulk = self.bulk
+   if not bulk then
+      error("attempt to call bulk_insert_next() before bulk_insert_init()", 2)
+   end
+   if bulk.size + #values + 1 > PACKET then
+      flush(self)
+   end
+   local count = bulk.count + 1
+   bulk.rows[count], bulk.count = values, count
+   bulk.size = bulk.size + #values + 1
+   return 0
+end
+
+function connection:bulk_insert_done()
+   if not self.bulk then
+      return 0
+   end
+   flush(self)
+   self.bulk = nil
+   return 0
+end
+
+-- 1.1: further results of a statement. The loop takes them together, and hands out the last.
+function connection:more_results()
+   return false
+end
+
+function connection:next_result()
+   return nil
+end
+
+-- Statements ------------------------------------------------------------------------------------
+
+local INTEGERS = { [1] = true, [2] = true, [3] = true, [4] = true }
+
+function statement:bind_create(kind, longest)
+   if type(kind) ~= "number" or kind < 1 or kind > 12 then
+      error("Unsupported argument type: " .. tostring(kind), 2)
+   end
+   local whole = INTEGERS[kind] or false
+   return setmetatable({
+      kind = kind, whole = whole, text = kind >= sql.type.CHAR, longest = longest, statement = self,
+   }, param_meta)
+end
+
+function statement:bind_param(...)
+   local count = select("#", ...)
+   if count ~= self.expected then
+      host.fatal("Wrong number of parameters to mysql_stmt_bind_param")
+      return 1
+   end
+   self.params, self.bound = { ... }, count
+   return 0
+end
+
+function statement:execute()
+   local con, id, p, n = self.connection, self.id, self.params, self.bound
+   if not id then
+      error("attempt to use an already closed statement", 2)
+   end
+   must_be_open(con)
+   if n ~= self.expected then
+      error("SQL API error: the statement has " .. self.expected .. " parameters, and " .. n .. " are bound", 2)
+   end
+   local rs
+   if n == 1 then
+      rs = answered(con, self.text, 2, ask(EXECUTE, id, p[1].value))
+   elseif n == 2 then
+      rs = answered(con, self.text, 2, ask(EXECUTE, id, p[1].value, p[2].value))
+   elseif n == 0 then
+      rs = answered(con, self.text, 2, ask(EXECUTE, id))
+   else
+      local values = self.values
+      if not values then
+         values = {}
+         self.values = values
+      end
+      for i = 1, n do
+         values[i] = p[i].value
+      end
+      rs = answered(con, self.text, 2, ask(EXECUTE, id, unpack(values, 1, n)))
+   end
+   return rs
+end
+
+function statement:next_result()
+   return nil
+end
+
+function statement:close()
+   self.id = nil
+   return 0
+end
+
+local function bad_value(value, wanted)
+   error("cannot convert '" .. type(value) .. "' to '" .. wanted .. "'", 3)
+end
+
+-- A 64-bit number of C as digits.
+local function digits(value)
+   return (tostring(value):gsub("U?LL$", ""))
+end
+
+function param:set(value)
+   local kind = type(value)
+   if value == nil then
+      self.value = nil
+   elseif self.whole then
+      if kind == "number" then
+         self.value = value >= 0 and floor(value) or ceil(value)
+      elseif kind == "cdata" then
+         self.value = digits(value)
+      elseif kind == "boolean" then
+         self.value = value and 1 or 0
+      else
+         local number = kind == "string" and tonumber(value) or bad_value(value, "int64_t")
+         self.value = number >= 0 and floor(number) or ceil(number)
+      end
+   elseif self.text then
+      local text = kind == "string" and value or kind == "cdata" and digits(value) or tostring(value)
+      local longest = self.longest
+      if longest and #text > longest then
+         text = text:sub(1, longest)
+      end
+      self.value = text
+   elseif self.kind == 5 or self.kind == 6 then
+      self.value = tonumber(value) or bad_value(value, "double")
+   else
+      self.value = tostring(value)
+   end
+end
+
+function param:set_rand_str(format)
+   self:set(core.string(format))
+end
+
+-- Results ---------------------------------------------------------------------------------------
+
+function result:fetch_row()
+   local rows = self.rows
+   if not rows then
+      if self.nfields == 0 then
+         host.alert("attempt to fetch row from an empty result set")
+         return nil
+      end
+      rows = ask(core.ROWS)
+      self.rows, self.at = rows, 0
+   end
+   local at = self.at + 1
+   self.at = at
+   return rows[at]
+end
+
+function result:free()
+   self.rows = {}
+   self.at = 0
+   return 0
+end

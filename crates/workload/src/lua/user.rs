@@ -1,0 +1,380 @@
+//! One thread of sysbench: a state, its coroutine, and the connection that answers it.
+//!
+//! In: what the coroutine yields. Out: requests to the loop, and its answers. Must never: let two threads
+//! of Lua share a state; end a run by an error that the script may catch.
+
+use super::answer::{Answer, Failure, rows};
+use super::asked::Asked;
+use super::help::Refused;
+use super::ignored;
+use super::listener::{SqlFailure, Step};
+use super::program::Task;
+use super::settings::{Driver, Settings};
+use super::state::{Owner, Shared, State, explained, refused, words};
+use super::statements::Prepared;
+use super::values::Values;
+use super::watchdog::Beat;
+use mlua::{LuaString, MultiValue, Thread};
+use prony_session::{Db, DbError, Ended, Outcome, Query, Rows};
+use prony_wire::Value;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Asks that a thread may make after it was let go, before it is given up.
+const LAST_ASKS: u32 = 10_000;
+
+/// Values of an execution that are handed on without an allocation.
+const FEW: usize = 8;
+
+/// One user of a script.
+pub struct User {
+    shared: Arc<Shared>,
+    thread: Thread,
+    state: State,
+    beat: Arc<Beat>,
+    prepared: Prepared,
+    values: Values,
+    /// It waits for its next event, and can be told that there is none.
+    waits: bool,
+}
+
+/// What the script's coroutine wants, or why it cannot go on.
+type Resumed = Result<Asked, Ended>;
+
+impl User {
+    /// A user before its first step: the script is not yet read.
+    ///
+    /// # Errors
+    /// The state cannot be made, or the script is not Lua.
+    pub fn new(
+        shared: &Arc<Shared>,
+        task: &Task,
+        owner: &Owner,
+        beat: Arc<Beat>,
+    ) -> Result<User, Refused> {
+        let wrong = |error: mlua::Error| refused(&error, &shared.settings);
+        let state = State::new(shared, owner).map_err(wrong)?;
+        let make = || {
+            let chunk = state.chunk(&shared.settings)?;
+            let (main, word, is_function) = match task {
+                Task::Run => ("thread", None, false),
+                Task::Command {
+                    word, is_function, ..
+                } => ("command", Some(word.as_str()), *is_function),
+            };
+            let body = state.own("bound")?;
+            let body = body.call((state.own(main)?, chunk, word, is_function))?;
+            state.lua.create_thread(body)
+        };
+        let thread = make().map_err(wrong)?;
+        Ok(User {
+            shared: Arc::clone(shared),
+            thread,
+            state,
+            beat,
+            prepared: Prepared::default(),
+            values: Values::default(),
+            waits: false,
+        })
+    }
+
+    fn settings(&self) -> &Settings {
+        &self.shared.settings
+    }
+
+    /// Lets the script run until it next asks for something.
+    fn resume(&mut self, answer: Answer) -> Resumed {
+        self.beat.enter(self.state.lua.state());
+        let resumed = match answer {
+            // The answers of the hot path, without a detour.
+            Answer::Reply(rows, fields) => self.thread.resume::<Asked>((rows, fields)),
+            Answer::Done => self.thread.resume::<Asked>(()),
+            Answer::Flag(flag) => self.thread.resume::<Asked>(flag),
+            other => self.thread.resume::<Asked>(other),
+        };
+        self.beat.leave();
+        resumed.map_err(|error| self.give_up("thread_run", &words(&error)))
+    }
+
+    /// A function of the script gave up.
+    #[cold]
+    fn give_up(&self, function: &str, reason: &str) -> Ended {
+        let reason = explained(reason, self.settings());
+        self.settings().listener.failed(function, &reason);
+        Ended::Failed(match function {
+            "" => "the command failed".to_owned(),
+            _ => format!("`{function}' function failed: {reason}"),
+        })
+    }
+
+    /// From its first step to its last.
+    pub async fn live(mut self, mut db: Db) -> Ended {
+        let mut answer = Answer::Done;
+        loop {
+            let asked = match self.resume(answer) {
+                Ok(asked) => asked,
+                Err(ended) => return ended,
+            };
+            answer = match self.carry_out(asked, &mut db).await {
+                Ok(answer) => answer,
+                Err(ended) => return ended,
+            };
+        }
+    }
+
+    async fn carry_out(&mut self, asked: Asked, db: &mut Db) -> Result<Answer, Ended> {
+        Ok(match asked {
+            Asked::Execute(id, values) => self.execute(id, &values, db).await?,
+            Asked::Query(text) => self.query(&text, db).await?,
+            Asked::Prepare(text) => self.prepare(&text, db).await?,
+            Asked::Rows => match rows(&self.state.lua, &db.last_reply()) {
+                Ok(rows) => Answer::Rows(rows),
+                Err(error) => return Err(self.give_up("thread_run", &words(&error))),
+            },
+            Asked::More => self.more(db).await?,
+            Asked::Start => {
+                if !db.is_under_way() {
+                    self.more(db).await?;
+                }
+                Answer::Done
+            }
+            Asked::Stop => {
+                if db.is_under_way() {
+                    db.end_open(Outcome::Committed);
+                }
+                Answer::Done
+            }
+            Asked::Forget => {
+                db.forget();
+                Answer::Done
+            }
+            Asked::Sleep(seconds) => {
+                // Not a number, below nothing: no sleep.
+                let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+                if !time.is_zero() {
+                    db.sleep(time).await;
+                }
+                Answer::Done
+            }
+            Asked::Renew => match db.renew().await {
+                Ok(()) => Answer::Flag(true),
+                Err(error) => self.failed(Step::Query, "", &error),
+            },
+            Asked::Count(counter) => {
+                count(db, counter);
+                Answer::Done
+            }
+            Asked::Linger => {
+                db.linger();
+                Answer::Done
+            }
+            Asked::Restart => {
+                db.count_ignored();
+                Answer::Done
+            }
+            Asked::Fail(function, reason) => return Err(self.give_up(&function, &reason)),
+            Asked::Nothing => {
+                db.forget();
+                return Err(Ended::Finished);
+            }
+        })
+    }
+
+    /// Waits for the next event.
+    async fn more(&mut self, db: &mut Db) -> Result<Answer, Ended> {
+        self.waits = true;
+        let started = db.start(0).await;
+        self.waits = false;
+        match started {
+            Ok(()) => Ok(Answer::Flag(true)),
+            Err(Ended::Failed(reason)) => Err(self.give_up("thread_run", &reason)),
+            Err(Ended::Stopped | Ended::Finished) => Ok(Answer::Flag(false)),
+        }
+    }
+
+    async fn query(&mut self, text: &LuaString, db: &mut Db) -> Result<Answer, Ended> {
+        let Ok(sql) = text.to_str() else {
+            return Ok(not_utf8("the statement"));
+        };
+        let result = db.query(&sql).await.map(|reply| told(&reply));
+        match result {
+            Ok(reply) => Ok(counted(db, reply)),
+            Err(error) => self.met(Step::Query, &sql, error, db).await,
+        }
+    }
+
+    async fn prepare(&mut self, text: &LuaString, db: &mut Db) -> Result<Answer, Ended> {
+        let Ok(sql) = text.to_str() else {
+            return Ok(not_utf8("the statement"));
+        };
+        let Some(id) = self.prepared.number(&sql) else {
+            let text = "a connection holds at most 65,535 prepared statements: close none anew";
+            return Ok(Answer::Failed(Failure::own(text)));
+        };
+        let Some(statement) = self.prepared.get(id) else {
+            return Ok(Answer::Failed(Failure::own("no such statement")));
+        };
+        if !db.is_prepared(&statement)
+            && let Err(error) = db.prepare(&statement).await
+        {
+            self.prepared.forget(&sql);
+            return Ok(self.failed(Step::Prepare, &sql, &error));
+        }
+        Ok(Answer::Prepared(id, statement.parameters()))
+    }
+
+    async fn execute(
+        &mut self,
+        id: usize,
+        values: &MultiValue,
+        db: &mut Db,
+    ) -> Result<Answer, Ended> {
+        let Some(statement) = self.prepared.get(id) else {
+            return Ok(Answer::Failed(Failure::own("no such statement")));
+        };
+        if !self.values.take(values, statement.parameters()) {
+            return Ok(not_utf8("a value"));
+        }
+        let count = self.values.len();
+        let result = if count <= FEW {
+            let few: [Value<'_>; FEW] = std::array::from_fn(|place| match place < count {
+                true => self.values.get(place),
+                false => Value::Null,
+            });
+            db.exec(&statement, &few[..count]).await
+        } else {
+            let many: Vec<Value<'_>> = (0..count).map(|place| self.values.get(place)).collect();
+            db.exec(&statement, &many).await
+        };
+        match result.map(|reply| told(&reply)) {
+            Ok(reply) => Ok(counted(db, reply)),
+            Err(error) => self.met(Step::Execute, statement.sql(), error, db).await,
+        }
+    }
+
+    /// A statement met an error. One that is ignored is put right at once: the event begins anew.
+    #[cold]
+    async fn met(
+        &mut self,
+        step: Step,
+        sql: &str,
+        error: DbError,
+        db: &mut Db,
+    ) -> Result<Answer, Ended> {
+        let settings = self.settings();
+        let lost = ignored::is_lost(&error);
+        let is_ignored = settings.ignored.has(settings.driver, &error)
+            && (!lost || settings.ignored.reconnects());
+        if !is_ignored {
+            return Ok(self.failed(step, sql, &error));
+        }
+        db.count_ignored();
+        let again = match db.is_under_way() {
+            true => db.retry().await,
+            false => db.put_right().await,
+        };
+        match again {
+            Ok(()) => {}
+            Err(Ended::Failed(reason)) => return Err(self.give_up("thread_run", &reason)),
+            Err(ended) => {
+                // The time is over: this try was the last.
+                if db.is_under_way() {
+                    let _ = db.end(Err(error)).await;
+                }
+                return Err(ended);
+            }
+        }
+        if lost {
+            db.count_reconnect();
+        }
+        Ok(self.answer(&error, true))
+    }
+
+    #[cold]
+    fn failed(&self, step: Step, sql: &str, error: &DbError) -> Answer {
+        let settings = self.settings();
+        settings.listener.sql_failed(&SqlFailure {
+            step,
+            error,
+            number: ignored::number(settings.driver, error),
+            said: &error.message,
+            sql,
+        });
+        self.answer(error, false)
+    }
+
+    fn answer(&self, error: &DbError, ignorable: bool) -> Answer {
+        let driver = self.settings().driver;
+        let message = match (driver, ignored::is_lost(error), error.number) {
+            (Driver::Mysql, true, 0) => {
+                format!(
+                    "Lost connection to MySQL server during query ({})",
+                    error.message
+                )
+            }
+            _ => error.message.clone(),
+        };
+        Answer::Failed(Failure {
+            number: ignored::number(driver, error),
+            state: String::from_utf8_lossy(&error.code).into_owned(),
+            message,
+            ignorable,
+        })
+    }
+}
+
+impl Drop for User {
+    /// A thread that is let go while it waits for its next event has its `thread_done` yet, without a
+    /// server: the loop carries out nothing for it any more.
+    fn drop(&mut self) {
+        if !std::mem::take(&mut self.waits) || std::thread::panicking() {
+            return;
+        }
+        let mut answer = Answer::Flag(false);
+        for _ in 0..LAST_ASKS {
+            answer = match self.resume(answer) {
+                Ok(Asked::Nothing | Asked::Fail(..)) | Err(_) => return,
+                Ok(Asked::Query(_) | Asked::Prepare(_) | Asked::Execute(..) | Asked::Renew) => {
+                    Answer::Failed(Failure::own("the run is over"))
+                }
+                Ok(Asked::More) => Answer::Flag(false),
+                Ok(_) => Answer::Done,
+            };
+        }
+    }
+}
+
+/// Rows and fields of a reply, where it has several results of the last.
+fn told(reply: &Rows<'_>) -> (u64, usize) {
+    let last = reply.results().saturating_sub(1);
+    (reply.affected(), reply.columns(last).count())
+}
+
+/// Counts what a reply was, as sysbench does.
+fn counted(db: &Db, (rows, fields): (u64, usize)) -> Answer {
+    db.count(match (fields, rows) {
+        (0, 0) => Query::Other,
+        (0, _) => Query::Write,
+        _ => Query::Read,
+    });
+    Answer::Reply(rows, fields)
+}
+
+/// One of sysbench's counters, by its number.
+fn count(db: &Db, counter: i64) {
+    match counter {
+        0 => db.count(Query::Other),
+        1 => db.count(Query::Read),
+        2 => db.count(Query::Write),
+        4 => db.count_ignored(),
+        5 => db.count_reconnect(),
+        // Transactions are counted where events end.
+        _ => {}
+    }
+}
+
+fn not_utf8(what: &str) -> Answer {
+    Answer::Failed(Failure::own(&format!(
+        "{what} is not text in UTF-8, which is all that Prony sends"
+    )))
+}

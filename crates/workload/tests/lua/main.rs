@@ -1,0 +1,8 @@
+//! Scripts in Lua on real servers.
+
+mod api;
+mod bad;
+mod legacy;
+mod oltp;
+mod styles;
+mod support;
