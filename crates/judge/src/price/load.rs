@@ -89,30 +89,29 @@ fn candidate(place: usize, group: &[Offer<'_>], point: &Point, demand: &Demand) 
     .into_iter()
     .find_map(|(which, limit, seen)| too_slow(which, limit?, seen));
     // A schedule of random starts gives some less than its rate.
-    let at_rate = group[0]
-        .run
-        .drive
-        .rate_tps
-        .is_some_and(|rate| rate >= demand.tps);
-    let least = if at_rate {
-        RATE_CAVEAT * demand.tps
-    } else {
-        demand.tps
+    let rate = group[0].run.drive.rate_tps;
+    let least = match rate {
+        Some(rate) if rate >= demand.tps => RATE_CAVEAT * demand.tps,
+        _ => demand.tps,
     };
     let enough = point.tps >= least;
-    let count = slow.is_none().then(|| match enough {
-        true => 1,
-        false => (demand.tps / point.tps).ceil() as u64,
-    });
-    let why = match (&slow, enough) {
-        (Some(slow), true) => format!(
+    // A run at a lower rate says nothing of how much more there was.
+    let below = rate.filter(|rate| *rate < demand.tps && !enough);
+    let count = match (&slow, below, enough) {
+        (None, None, true) => Some(1),
+        (None, None, false) => Some((demand.tps / point.tps).ceil() as u64),
+        _ => None,
+    };
+    let why = match (&slow, below, enough) {
+        (_, Some(rate), _) => format!("it was asked for no more than {rate} a second"),
+        (Some(slow), None, true) => format!(
             "{slow} at {} a second; a run with --rate {} may show that it holds it",
             thousands(point.tps as u64),
             demand.tps.ceil() as u64,
         ),
-        (Some(slow), false) => slow.clone(),
-        (None, false) => format!("it did {} a second", thousands(point.tps as u64)),
-        (None, true) => String::new(),
+        (Some(slow), None, false) => slow.clone(),
+        (None, None, false) => format!("it did {} a second", thousands(point.tps as u64)),
+        (None, None, true) => String::new(),
     };
     Candidate {
         point: place,

@@ -23,7 +23,8 @@ pub use point::{Interval, Point};
 pub use rank::{Obstacle, Ranking};
 
 use crate::thresholds::PRICE_OLD_DAYS;
-use prony_plan::sheet::{AsOf, Configuration, Sheet};
+pub use prony_plan::sheet::{AsOf, Configuration, Sheet};
+
 use prony_store::{Check, Run, Severity};
 use serde::Serialize;
 

@@ -290,6 +290,13 @@ fn the_cheapest_that_holds_a_load() {
     );
     assert_eq!((one(3).count, one(3).cost), (None, None));
     assert_eq!((one(0).count, one(0).cost), (Some(2), Some(2000.0)));
+    // Nor does one that was asked for less.
+    let mut lower = run("b", 5_000.0);
+    lower.drive.rate_tps = Some(5_000.0);
+    let prices = price(&offers(&sheet, &[(1, lower)]), &asked).unwrap();
+    let candidate = &prices.answer.unwrap().candidates[0];
+    assert_eq!((candidate.holds, candidate.count), (false, None));
+    assert!(candidate.why.contains("no more than 5000"), "{candidate:?}");
     // A run that does not say its percentile proves nothing about it.
     let mut silent = run("a", 40_000.0);
     silent.measured.kinds[0].response.p99_ns = None;
