@@ -16,6 +16,7 @@ mod length;
 mod limits;
 mod littles_law;
 mod machine;
+pub mod price;
 mod rate;
 #[cfg(test)]
 mod sample;

@@ -66,6 +66,17 @@
 //! | `one-host` | caveat | one machine, above 90 % busy, with more than 10 % for the client |
 //! | | note | one machine: unix socket, loopback, the server's process found, or a server of Prony's own |
 //! | `no-split` | note | no kernel stamps |
+//!
+//! Of prices:
+//!
+//! | remark | severity | where it begins |
+//! | --- | --- | --- |
+//! | `old-prices` | caveat | may be older than 90 days |
+//! | `example-prices` | caveat | the sheet is an example that comes with Prony |
+//! | `durability-unknown` | caveat | the runs do not say what a commit survives |
+//! | `run-caveats` | caveat | a run has any |
+//! | `replicas-unknown` | note | the runs do not say how many replicas there were |
+//! | `one-run` | note | one run alone |
 
 /// Largest gap between the clients and those that the busy time accounts for, share of the clients.
 pub const LITTLE_GAP: f64 = 0.02;
@@ -196,3 +207,6 @@ pub const TAIL_SAMPLES: u64 = 200;
 pub const DURATION_NOTE_S: f64 = 600.0;
 /// The same of a paced tpcc: TPC-C's least measured interval.
 pub const DURATION_TPCC_S: f64 = 7_200.0;
+
+/// Age from which on a price is marked as old, days.
+pub const PRICE_OLD_DAYS: i64 = 90;
