@@ -36,6 +36,7 @@
 //! | `clock-steps` | note | any |
 //! | `steal` | caveat | more than 1 % of the machine |
 //! | `server-steal` | caveat | the same of the server's machine |
+//! | `neighbours` | caveat | others than server and client used more than 15 % of the server's machine |
 //! | `round-trip` | caveat | an empty statement above half of the mean service time, over a network |
 //! | | note | its 99th percentile above ten times the median and 1 ms |
 //! | `checkpoint` | caveat | none complete within the window, of a load that writes 16 MiB of log or more |
@@ -65,6 +66,17 @@
 //! | `one-host` | caveat | one machine, above 90 % busy, with more than 10 % for the client |
 //! | | note | one machine: unix socket, loopback, the server's process found, or a server of Prony's own |
 //! | `no-split` | note | no kernel stamps |
+//!
+//! Of prices:
+//!
+//! | remark | severity | where it begins |
+//! | --- | --- | --- |
+//! | `old-prices` | caveat | may be older than 90 days |
+//! | `example-prices` | caveat | the sheet is an example that comes with Prony |
+//! | `durability-unknown` | caveat | the runs do not say what a commit survives |
+//! | `run-caveats` | caveat | a run has any |
+//! | `replicas-unknown` | note | the runs do not say how many replicas there were |
+//! | `one-run` | note | one run alone |
 
 /// Largest gap between the clients and those that the busy time accounts for, share of the clients.
 pub const LITTLE_GAP: f64 = 0.02;
@@ -137,6 +149,8 @@ pub const CLIENT_MACHINE: f64 = 0.70;
 pub const THROTTLED: f64 = 0.01;
 /// The longest turn of the median second, share of the 99th percentile.
 pub const LOOP_DELAY: f64 = 0.5;
+/// CPUs of the server's machine that neither server nor client used, share of all.
+pub const NEIGHBOURS: f64 = 0.15;
 /// A round trip's share of the mean service time.
 pub const ROUND_TRIP_SHARE: f64 = 0.5;
 /// Its 99th percentile against its median.
@@ -193,3 +207,6 @@ pub const TAIL_SAMPLES: u64 = 200;
 pub const DURATION_NOTE_S: f64 = 600.0;
 /// The same of a paced tpcc: TPC-C's least measured interval.
 pub const DURATION_TPCC_S: f64 = 7_200.0;
+
+/// Age from which on a price is marked as old, days.
+pub const PRICE_OLD_DAYS: i64 = 90;

@@ -4,10 +4,12 @@
 //! repeat a password in a message, or fill in a default that belongs to the plan.
 
 mod load;
+mod price;
 mod run;
 mod stored;
 
 pub use load::{LoadArgs, TablesArgs};
+pub use price::PriceArgs;
 pub use run::RunArgs;
 pub use stored::{CompareArgs, RunsArgs, ShowArgs};
 
@@ -75,6 +77,8 @@ pub enum Command {
     Show(ShowArgs),
     /// Say whether two stored runs may be compared, and set them side by side
     Compare(CompareArgs),
+    /// Say what the throughput of stored runs costs, by a price sheet
+    Price(PriceArgs),
     /// Be pgbench: its command line, scripts, reports and exit status
     ///
     /// The rest of the line is read as pgbench reads it. A link to prony whose name begins with

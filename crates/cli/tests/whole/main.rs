@@ -9,6 +9,7 @@ mod hammerdb;
 mod initialize;
 mod life;
 mod logins;
+mod lua;
 mod manual;
 mod maria;
 mod modes;

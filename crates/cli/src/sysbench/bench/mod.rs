@@ -120,6 +120,9 @@ pub fn run(
                 writer.discard();
             }
             signals.pass_on();
+            if told() {
+                return Err(Ended::Status(1));
+            }
             if let Error::Connect {
                 source: ConnectError::Refused { failures, .. },
                 ..
