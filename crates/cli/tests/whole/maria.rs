@@ -161,7 +161,7 @@ fn order_entry_on_mariadb_is_loaded_run_checked_and_cleaned() {
     assert!(loaded.contains("Loaded tpcc, scale 1: 5"), "{loaded}");
     assert!(loaded.contains("a transaction a warehouse"), "{loaded}");
     for mode in ["procedures", "statements", "pipelined"] {
-        let words = format!("run tpcc --mode {mode} --clients 2 --time 5s --json");
+        let words = format!("run tpcc --mode {mode} --clients 2 -T 5s --json");
         let run: Run = document(&bench.prony(&words));
         assert_eq!(run.server.engine, "mariadb", "{mode}");
         let committed: u64 = run.measured.kinds.iter().map(|kind| kind.committed).sum();
