@@ -7,6 +7,7 @@
 //! Each check is a function from a Run to what it found; `CHECKS` lists them all, and
 //! [`thresholds`] says where each begins.
 
+pub mod audit;
 mod client;
 pub mod compare;
 mod data;

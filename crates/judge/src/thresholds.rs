@@ -77,6 +77,23 @@
 //! | `run-caveats` | caveat | a run has any |
 //! | `replicas-unknown` | note | the runs do not say how many replicas there were |
 //! | `one-run` | note | one run alone |
+//!
+//! Of other tools' output:
+//!
+//! | check | severity | where it begins |
+//! | --- | --- | --- |
+//! | `truncated` | invalid | no throughput in it |
+//! | | caveat | anything else missing that a whole output has |
+//! | `littles-law` | invalid | throughput x mean latency differs from the clients by more than 2 %, and by more than 0.05 s and the longest transaction explain |
+//! | | note | not checked: failed transactions, whose times are in no figure |
+//! | `sums`, `rates`, `shares-printed`, `order` | invalid | figures that must agree differ by more than 1 % (times 5 %) |
+//! | | caveat | by more than rounding explains (times 0.5 % and 0.05 s; a length that was asked for 2 % and 1 s) |
+//! | `mix` | invalid | reads or writes off by more than 1 % of those that the transactions make |
+//! | | caveat | by more than errors, the transactions under way at the end and 0.2 % explain; any write too many |
+//! | `nopm-share` | caveat | NOPM / TPM more than 5 % off 10 / 23 |
+//! | `unpaced` | note | more than 12.86 NOPM a warehouse without keying and thinking |
+//! | `server-count` | note | TPM: the server counts rollbacks with the commits |
+//! | `trouble` | caveat | what the tool itself said went wrong |
 
 /// Largest gap between the clients and those that the busy time accounts for, share of the clients.
 pub const LITTLE_GAP: f64 = 0.02;
@@ -210,3 +227,19 @@ pub const DURATION_TPCC_S: f64 = 7_200.0;
 
 /// Age from which on a price is marked as old, days.
 pub const PRICE_OLD_DAYS: i64 = 90;
+/// Shares of figures that must agree, from which on they must not be used.
+pub const AUDIT_INVALID: f64 = 0.01;
+/// The same of lengths of time.
+pub const AUDIT_TIME_INVALID: f64 = 0.05;
+/// Length of time that two figures give, share by which it may differ.
+pub const AUDIT_TIME: f64 = 0.005;
+/// And by so much, seconds: threads start and end one after the other.
+pub const AUDIT_EDGE_S: f64 = 0.05;
+/// Length that was asked for, share by which the real one may differ.
+pub const AUDIT_ASKED: f64 = 0.02;
+/// And by so much, seconds: the last transactions end later.
+pub const AUDIT_ASKED_S: f64 = 1.0;
+/// Share of NOPM in TPM, by which it may be off the one that is meant.
+pub const NOPM_SHARE_GAP: f64 = 0.05;
+/// Most new orders a minute and warehouse with keying and thinking (TPC-C 5.11, 4.2.2).
+pub const NOPM_PACED: f64 = 12.86;
