@@ -6,4 +6,5 @@
 
 pub mod hammerdb;
 pub mod pgbench;
+pub mod reading;
 pub mod sysbench;

@@ -12,7 +12,7 @@ mod server;
 use crate::all;
 use Severity::{Caveat, Invalid, Note};
 use prony_store::{Check, Run, Severity, State};
-use rules::{OTHER_PROMISE, OTHER_WORK, PROMISES, RULES, setting};
+use rules::{OTHER_PROMISE, OTHER_WORK, PROMISES, RULES, plain, setting};
 use serde::Serialize;
 
 /// What two Runs have in common, as far as it decides whether their figures compare.
@@ -218,9 +218,9 @@ fn unusable(a: &Run, b: &Run) -> Vec<Difference> {
     found
 }
 
-const NONE: &str = "none";
+pub(crate) const NONE: &str = "none";
 
-fn ids(checks: &[Check], severity: Severity) -> String {
+pub(crate) fn ids(checks: &[Check], severity: Severity) -> String {
     let of_it = checks.iter().filter(|check| check.severity == severity);
     let mut ids: Vec<&str> = of_it.map(|check| check.id.as_str()).collect();
     ids.sort_unstable();
@@ -228,6 +228,17 @@ fn ids(checks: &[Check], severity: Severity) -> String {
         true => NONE.to_owned(),
         false => ids.join(", "),
     }
+}
+
+/// What a Run says of how long a commit lasts, as `name value`; `None` where it says nothing.
+pub(crate) fn promises(run: &Run) -> Option<String> {
+    let settings = &run.server.settings;
+    let said = PROMISES.iter().filter_map(|name| {
+        let value = settings.get(*name)?;
+        Some(format!("{name} {}", plain(value)))
+    });
+    let said: Vec<String> = said.collect();
+    (!said.is_empty()).then(|| said.join(", "))
 }
 
 fn state(state: State) -> String {

@@ -40,6 +40,7 @@ pub(crate) fn healthy() -> Run {
         started_at: "2026-11-20T23:33:42+00:00".to_owned(),
         state: State::Complete,
         ended_because: None,
+        imported: None,
         build: Build {
             profile: "release".to_owned(),
             ..Build::default()

@@ -36,6 +36,7 @@
 //! | `clock-steps` | note | any |
 //! | `steal` | caveat | more than 1 % of the machine |
 //! | `server-steal` | caveat | the same of the server's machine |
+//! | `neighbours` | caveat | others than server and client used more than 15 % of the server's machine |
 //! | `round-trip` | caveat | an empty statement above half of the mean service time, over a network |
 //! | | note | its 99th percentile above ten times the median and 1 ms |
 //! | `checkpoint` | caveat | none complete within the window, of a load that writes 16 MiB of log or more |
@@ -65,6 +66,34 @@
 //! | `one-host` | caveat | one machine, above 90 % busy, with more than 10 % for the client |
 //! | | note | one machine: unix socket, loopback, the server's process found, or a server of Prony's own |
 //! | `no-split` | note | no kernel stamps |
+//!
+//! Of prices:
+//!
+//! | remark | severity | where it begins |
+//! | --- | --- | --- |
+//! | `old-prices` | caveat | may be older than 90 days |
+//! | `example-prices` | caveat | the sheet is an example that comes with Prony |
+//! | `durability-unknown` | caveat | the runs do not say what a commit survives |
+//! | `run-caveats` | caveat | a run has any |
+//! | `replicas-unknown` | note | the runs do not say how many replicas there were |
+//! | `one-run` | note | one run alone |
+//!
+//! Of other tools' output:
+//!
+//! | check | severity | where it begins |
+//! | --- | --- | --- |
+//! | `truncated` | invalid | no throughput in it |
+//! | | caveat | anything else missing that a whole output has |
+//! | `littles-law` | invalid | throughput x mean latency differs from the clients by more than 2 %, and by more than 0.05 s and the longest transaction explain |
+//! | | note | not checked: failed transactions, whose times are in no figure |
+//! | `sums`, `rates`, `shares-printed`, `order` | invalid | figures that must agree differ by more than 1 % (times 5 %) |
+//! | | caveat | by more than rounding explains (times 0.5 % and 0.05 s; a length that was asked for 2 % and 1 s) |
+//! | `mix` | invalid | reads or writes off by more than 1 % of those that the transactions make |
+//! | | caveat | by more than errors, the transactions under way at the end and 0.2 % explain; any write too many |
+//! | `nopm-share` | caveat | NOPM / TPM more than 5 % off 10 / 23 |
+//! | `unpaced` | note | more than 12.86 NOPM a warehouse without keying and thinking |
+//! | `server-count` | note | TPM: the server counts rollbacks with the commits |
+//! | `trouble` | caveat | what the tool itself said went wrong |
 
 /// Largest gap between the clients and those that the busy time accounts for, share of the clients.
 pub const LITTLE_GAP: f64 = 0.02;
@@ -137,6 +166,8 @@ pub const CLIENT_MACHINE: f64 = 0.70;
 pub const THROTTLED: f64 = 0.01;
 /// The longest turn of the median second, share of the 99th percentile.
 pub const LOOP_DELAY: f64 = 0.5;
+/// CPUs of the server's machine that neither server nor client used, share of all.
+pub const NEIGHBOURS: f64 = 0.15;
 /// A round trip's share of the mean service time.
 pub const ROUND_TRIP_SHARE: f64 = 0.5;
 /// Its 99th percentile against its median.
@@ -193,3 +224,22 @@ pub const TAIL_SAMPLES: u64 = 200;
 pub const DURATION_NOTE_S: f64 = 600.0;
 /// The same of a paced tpcc: TPC-C's least measured interval.
 pub const DURATION_TPCC_S: f64 = 7_200.0;
+
+/// Age from which on a price is marked as old, days.
+pub const PRICE_OLD_DAYS: i64 = 90;
+/// Shares of figures that must agree, from which on they must not be used.
+pub const AUDIT_INVALID: f64 = 0.01;
+/// The same of lengths of time.
+pub const AUDIT_TIME_INVALID: f64 = 0.05;
+/// Length of time that two figures give, share by which it may differ.
+pub const AUDIT_TIME: f64 = 0.005;
+/// And by so much, seconds: threads start and end one after the other.
+pub const AUDIT_EDGE_S: f64 = 0.05;
+/// Length that was asked for, share by which the real one may differ.
+pub const AUDIT_ASKED: f64 = 0.02;
+/// And by so much, seconds: the last transactions end later.
+pub const AUDIT_ASKED_S: f64 = 1.0;
+/// Share of NOPM in TPM, by which it may be off the one that is meant.
+pub const NOPM_SHARE_GAP: f64 = 0.05;
+/// Most new orders a minute and warehouse with keying and thinking (TPC-C 5.11, 4.2.2).
+pub const NOPM_PACED: f64 = 12.86;

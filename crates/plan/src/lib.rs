@@ -17,6 +17,7 @@ pub mod plan;
 mod problem;
 mod read;
 mod section;
+pub mod sheet;
 mod suggest;
 
 pub use asked::{Asked, Given, Placed, flag};
@@ -28,3 +29,4 @@ pub use plan::{
     Arrival, DrivePlan, IoEngine, Pace, Plan, QueryMode, ServerPlan, Stop, WorkloadPlan,
 };
 pub use problem::{Place, Problem, Problems};
+pub use sheet::{AsOf, Sheet};

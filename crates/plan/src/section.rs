@@ -52,7 +52,7 @@ pub(crate) struct Section<'a, 'i> {
 }
 
 impl<'a, 'i> Section<'a, 'i> {
-    fn take(&mut self, key: &'static str) -> Option<(&'a DeValue<'i>, Place)> {
+    pub(crate) fn take(&mut self, key: &'static str) -> Option<(&'a DeValue<'i>, Place)> {
         self.known.push(key);
         let table = self.table?;
         let (_, value) = table.iter().find(|(name, _)| name.get_ref() == key)?;
@@ -69,12 +69,12 @@ impl<'a, 'i> Section<'a, 'i> {
             .collect()
     }
 
-    fn refuse(&mut self, key: &str, problem: Problem) {
+    pub(crate) fn refuse(&mut self, key: &str, problem: Problem) {
         self.refused.push(format!("{}.{key}", self.name));
         self.problems.push(problem);
     }
 
-    fn wrong_type(
+    pub(crate) fn wrong_type(
         &mut self,
         key: &str,
         place: Place,

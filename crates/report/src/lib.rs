@@ -13,6 +13,7 @@ pub mod history;
 pub mod json;
 pub mod live;
 pub mod loading;
+pub mod price;
 pub mod problems;
 pub mod redraw;
 pub mod style;

@@ -64,6 +64,7 @@ pub fn closed() -> Run {
         started_at: "2026-11-20T23:33:42+01:00".into(),
         state: State::Complete,
         ended_because: None,
+        imported: None,
         build: Build {
             version: "0.1.0".into(),
             target: "x86_64-linux".into(),

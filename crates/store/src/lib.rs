@@ -8,6 +8,7 @@ mod error;
 mod figures;
 mod histogram;
 mod id;
+mod imported;
 mod index;
 mod journal;
 mod line;
@@ -24,6 +25,7 @@ pub use error::StoreError;
 pub use figures::{client, figures, latency, second, timing};
 pub use histogram::{decode_histogram, encode_histogram};
 pub use id::started_now;
+pub use imported::{Imported, Relation, RelationKind, Reported, ReportedKind};
 pub use index::Summary;
 pub use named::{Limit, QueryCounts, Rate, Share};
 pub use observed::{

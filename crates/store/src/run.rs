@@ -3,6 +3,7 @@
 //! In: figures, plan and observations. Out: one JSON document with a schema version. Must never:
 //! hold a password; change a figure. All times are seconds or nanoseconds, as the names say.
 
+use crate::imported::Imported;
 use crate::named::{Limit, QueryCounts, Rate, Share};
 use crate::observed::Observed;
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,9 @@ pub struct Run {
     /// Why it ended early, in words; absent for a complete run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_because: Option<String>,
+    /// It was not driven by Prony: its figures are what another tool printed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
     /// Which Prony.
     pub build: Build,
     /// Which client machine.
@@ -76,6 +80,7 @@ impl Default for Run {
             started_at: String::new(),
             state: State::Running,
             ended_because: None,
+            imported: None,
             build: Build::default(),
             host: Host::default(),
             asked: Value::Null,

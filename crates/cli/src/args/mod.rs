@@ -4,10 +4,12 @@
 //! repeat a password in a message, or fill in a default that belongs to the plan.
 
 mod load;
+mod price;
 mod run;
 mod stored;
 
 pub use load::{LoadArgs, TablesArgs};
+pub use price::PriceArgs;
 pub use run::RunArgs;
 pub use stored::{CompareArgs, RunsArgs, ShowArgs};
 
@@ -28,7 +30,7 @@ Examples:
   prony show last                              the result of the last run once more
   prony pgbench -c 64 -j 2 -T 60 bench         what pgbench does with these arguments
   prony hammerdbcli auto build.tcl             what hammerdbcli does with this script
-  prony sysbench oltp_read_write --tables=10 run   what sysbench does with these arguments
+  prony sysbench oltp_read_write run           what sysbench does with these arguments
 
 The result goes to stdout, everything else to stderr.";
 
@@ -75,6 +77,8 @@ pub enum Command {
     Show(ShowArgs),
     /// Say whether two stored runs may be compared, and set them side by side
     Compare(CompareArgs),
+    /// Say what the throughput of stored runs costs, by a price sheet
+    Price(PriceArgs),
     /// Be pgbench: its command line, scripts, reports and exit status
     ///
     /// The rest of the line is read as pgbench reads it. A link to prony whose name begins with

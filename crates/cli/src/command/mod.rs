@@ -8,6 +8,7 @@ pub mod embedded;
 pub mod load;
 pub mod output;
 mod plan;
+mod price;
 mod run;
 pub mod server;
 mod stored;
@@ -30,6 +31,7 @@ pub fn obey(command: Command, arguments: &[OsString]) -> Result<Exit, Failure> {
         Command::Runs(args) => stored::runs(&args),
         Command::Show(args) => stored::show(&args),
         Command::Compare(args) => stored::compare(&args),
+        Command::Price(args) => price::price(&args),
         Command::Plan { command } => plan::obey(command),
         // Their exit status is the other tool's, so `main` takes them.
         Command::Pgbench { .. } | Command::Hammerdbcli { .. } | Command::Sysbench { .. } => {

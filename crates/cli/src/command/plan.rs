@@ -129,7 +129,7 @@ fn workload_plan(asked: &Asked, name: &str) -> WorkloadPlan {
     }
 }
 
-fn failure(of: &str, problems: Problems) -> Failure {
+pub(super) fn failure(of: &str, problems: Problems) -> Failure {
     Failure {
         exit: Exit::Usage,
         of: of.to_owned(),

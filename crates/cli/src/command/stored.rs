@@ -101,7 +101,7 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     })
 }
 
-fn failure(error: &StoreError) -> Failure {
+pub(super) fn failure(error: &StoreError) -> Failure {
     let exit = match error {
         StoreError::NotFound { .. } | StoreError::Ambiguous { .. } | StoreError::Empty { .. } => {
             Exit::Usage

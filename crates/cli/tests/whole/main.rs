@@ -19,5 +19,6 @@ mod pgbench;
 mod script;
 mod secrecy;
 mod split;
+mod sysbench;
 mod trouble;
 mod watched;

@@ -11,9 +11,11 @@
 mod console;
 mod counter;
 mod dictionary;
+pub mod mix;
 pub mod plan;
 mod print;
 mod profile;
+mod reading;
 mod request;
 mod session;
 mod set;
@@ -25,6 +27,7 @@ mod world;
 
 pub use console::{COMPAT_VARIABLE, Console, Invocation, PROFILES, USAGE, banner, compat, read};
 pub use profile::{ProcTiming, TimeProfile, UserTiming};
+pub use reading::read_output;
 pub use request::{
     BuildRequest, Counter, Driver, Login, Output, Product, RunRequest, SchemaRequest, Ssl,
 };

@@ -24,6 +24,7 @@ pub(crate) mod number;
 mod options;
 mod plan;
 mod progress;
+mod reading;
 mod report;
 mod result;
 mod script_report;
@@ -49,6 +50,7 @@ pub use options::{
 };
 pub use plan::{drive_plan, manner};
 pub use progress::{At, Progress, progress_line};
+pub use reading::read_output;
 pub use report::{Counts, RunReport, banner, report};
 pub use result::{Measured, progress, run_report};
 pub use script_report::{CommandReport, ScriptReport};

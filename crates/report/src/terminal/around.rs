@@ -7,7 +7,7 @@ use crate::style::Style;
 use crate::table::Table;
 use crate::text::{cut, plain, wrap};
 use crate::units;
-use prony_store::{Host, Run, Severity, Share};
+use prony_store::{Check, Host, Run, Severity, Share};
 use std::io::{self, Write};
 
 /// Throughput by kind, where there is more than one.
@@ -204,7 +204,12 @@ pub fn checks(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
         return Ok(());
     }
     heading(out, style, "Checks")?;
-    let mut checks: Vec<_> = run.checks.iter().collect();
+    check_lines(out, style, &run.checks)
+}
+
+/// The lines of checks, the worst first.
+pub fn check_lines(out: &mut dyn Write, style: &Style, checks: &[Check]) -> io::Result<()> {
+    let mut checks: Vec<_> = checks.iter().collect();
     checks.sort_by_key(|check| std::cmp::Reverse(check.severity));
     for check in checks {
         let label = match check.severity {

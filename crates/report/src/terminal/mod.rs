@@ -6,6 +6,8 @@
 
 mod around;
 mod latency;
+
+pub(crate) use around::check_lines;
 mod server;
 
 use crate::style::Style;

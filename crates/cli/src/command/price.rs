@@ -1,0 +1,194 @@
+//! `prony price`.
+//!
+//! In: price sheets and the store. Out: what throughput costs. Must never: go on without a sheet, or
+//! guess on which configuration a run was measured.
+
+use super::stored::failure as store_failure;
+use super::{output, plan};
+use crate::args::PriceArgs;
+use crate::exit::{Exit, Failure};
+use prony_judge::price::{AsOf, Configuration, Demand, Offer, Sheet, Terms};
+use prony_report::price;
+use prony_store::{Run, RunStore};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The sheet that is read where none is named, in the folder of the store.
+const USUAL: &str = "prices.toml";
+
+/// A run that was loaded, with the places of its sheet and its configuration in that.
+struct Placed {
+    sheet: usize,
+    configuration: usize,
+    run: Run,
+}
+
+/// Prices runs.
+pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
+    let store = RunStore::open(None).map_err(|error| store_failure(&error))?;
+    let sheets = sheets(args, &store)?;
+    let placed = match args.runs.is_empty() {
+        true => named_by_sheets(&sheets, &store)?,
+        false => {
+            let each = args.runs.iter().map(|asked| place(asked, &sheets, &store));
+            each.collect::<Result<_, _>>()?
+        }
+    };
+    let offers: Vec<Offer<'_>> = placed
+        .iter()
+        .map(|one| Offer {
+            sheet: &sheets[one.sheet],
+            configuration: &sheets[one.sheet].configurations[one.configuration],
+            run: &one.run,
+        })
+        .collect();
+    let prices = prony_judge::price::price(&offers, &terms(args)?).map_err(|error| {
+        let hint = "name runs, or write runs = [\"…\"] under a [[configuration]]; give all prices in one \
+                    currency";
+        Failure::new(Exit::Usage, error.to_string(), hint)
+    })?;
+    output::show(|out, style| match args.json {
+        true => price::json(out, &prices),
+        false => price::write(out, style, &prices),
+    })?;
+    Ok(match price::is_refused(&prices) {
+        true => Exit::Invalid,
+        false => Exit::Fine,
+    })
+}
+
+fn terms(args: &PriceArgs) -> Result<Terms, Failure> {
+    let today = jiff::Zoned::now().date();
+    let part = |number: i8| u8::try_from(number).unwrap_or_default();
+    let today = AsOf::day(today.year().into(), part(today.month()), part(today.day()));
+    let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    Ok(Terms {
+        today: today.ok_or_else(|| {
+            let hint = "set the clock: the age of prices is counted from it";
+            Failure::new(
+                Exit::Unexpected,
+                "this machine's clock shows no possible date",
+                hint,
+            )
+        })?,
+        utilisation: args.utilisation,
+        across_regions: args.across_regions,
+        demand: args.load.map(|tps| Demand {
+            tps,
+            p95_ns: args.p95.map(ns),
+            p99_ns: args.p99.map(ns),
+        }),
+    })
+}
+
+fn sheets(args: &PriceArgs, store: &RunStore) -> Result<Vec<Sheet>, Failure> {
+    let usual = store.folder().join(USUAL);
+    let files: Vec<PathBuf> = match args.sheet.is_empty() {
+        false => args.sheet.clone(),
+        true if usual.is_file() => vec![usual],
+        true => {
+            let hint = format!(
+                "give --sheet FILE, or write {}; Prony knows no prices, and plans/prices has an example",
+                usual.display()
+            );
+            return Err(Failure::new(Exit::Usage, "no price sheet is given", hint));
+        }
+    };
+    files.iter().map(|file| sheet(file)).collect()
+}
+
+fn sheet(file: &Path) -> Result<Sheet, Failure> {
+    let name = file.display().to_string();
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        let hint = "a price sheet is a TOML file; plans/prices has an example";
+        let what = format!("cannot read the price sheet: {error}");
+        Failure::new(Exit::Usage, what, hint).at(&name)
+    })?;
+    Sheet::from_toml(&name, &text).map_err(|problems| plan::failure(&name, problems))
+}
+
+/// All configurations with the places of their sheet and their own.
+fn all(sheets: &[Sheet]) -> impl Iterator<Item = (usize, usize, &Configuration)> {
+    sheets.iter().enumerate().flat_map(|(sheet, one)| {
+        let each = one.configurations.iter().enumerate();
+        each.map(move |(place, configuration)| (sheet, place, configuration))
+    })
+}
+
+fn named_by_sheets(sheets: &[Sheet], store: &RunStore) -> Result<Vec<Placed>, Failure> {
+    let mut placed = Vec::new();
+    for (sheet, configuration, one) in all(sheets) {
+        for run in &one.runs {
+            let run = load(store, run)?;
+            placed.push(Placed {
+                sheet,
+                configuration,
+                run,
+            });
+        }
+    }
+    Ok(placed)
+}
+
+/// Finds a run and the configuration that it was measured on.
+fn place(asked: &str, sheets: &[Sheet], store: &RunStore) -> Result<Placed, Failure> {
+    // A file may have the sign in its name: only a configuration's name counts before it.
+    let named = asked.split_once('=').and_then(|(name, run)| {
+        let (sheet, place, _) = all(sheets).find(|(_, _, one)| one.name == name)?;
+        Some((sheet, place, run))
+    });
+    if let Some((sheet, configuration, run)) = named {
+        let run = load(store, run)?;
+        return Ok(Placed {
+            sheet,
+            configuration,
+            run,
+        });
+    }
+    let run = load(store, asked).map_err(|failure| match asked.split_once('=') {
+        Some((name, _)) if !asked.contains('/') => unknown(name, sheets),
+        _ => failure,
+    })?;
+    let matching: Vec<(usize, usize)> = all(sheets)
+        .filter(|(_, _, one)| one.runs.iter().any(|named| is(named, &run, asked, store)))
+        .map(|(sheet, place, _)| (sheet, place))
+        .collect();
+    let only: Vec<(usize, usize)> = all(sheets)
+        .map(|(sheet, place, _)| (sheet, place))
+        .collect();
+    match (&matching[..], &only[..]) {
+        ([(sheet, configuration)], _) | ([], [(sheet, configuration)]) => Ok(Placed {
+            sheet: *sheet,
+            configuration: *configuration,
+            run,
+        }),
+        _ => {
+            let what = format!("nothing says on which configuration {asked} was measured");
+            let hint = format!(
+                "write CONFIGURATION={asked}, with one of: {}; or name it in the sheet, as runs = [\"{}\"]",
+                names(sheets),
+                run.id
+            );
+            Err(Failure::new(Exit::Usage, what, hint))
+        }
+    }
+}
+
+/// Whether a sheet's word for a run means this one.
+fn is(named: &str, run: &Run, asked: &str, store: &RunStore) -> bool {
+    named == asked || store.find(named).is_ok_and(|id| id == run.id)
+}
+
+fn load(store: &RunStore, run: &str) -> Result<Run, Failure> {
+    store.load(run).map_err(|error| store_failure(&error))
+}
+
+fn names(sheets: &[Sheet]) -> String {
+    let names: Vec<&str> = all(sheets).map(|(_, _, one)| one.name.as_str()).collect();
+    names.join(", ")
+}
+
+fn unknown(name: &str, sheets: &[Sheet]) -> Failure {
+    let what = format!("no configuration of the sheet is named {name}");
+    Failure::new(Exit::Usage, what, format!("there are: {}", names(sheets)))
+}

@@ -1,0 +1,135 @@
+//! The cheapest configuration that holds a load.
+//!
+//! In: points, and what is demanded. Out: which holds it, and why the others do not. Must never:
+//! conclude from a run beyond what it showed.
+
+use super::rank::{Obstacle, obstacles};
+use super::{Offer, Point, Terms};
+use crate::thresholds::RATE_CAVEAT;
+use crate::words::{thousands, time};
+use serde::Serialize;
+
+/// A load that is to be held.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Demand {
+    /// Committed transactions a second.
+    pub tps: f64,
+    /// The 95th percentile of the response time may be so long, nanoseconds.
+    pub p95_ns: Option<u64>,
+    /// The 99th may be so long.
+    pub p99_ns: Option<u64>,
+}
+
+/// What holds it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// What was demanded.
+    pub demand: Demand,
+    /// Each point, the cheapest that holds it first, then those that do not, by cost.
+    pub candidates: Vec<Candidate>,
+    /// The place of the point that holds it at the least cost; absent where none does, or where they do
+    /// not compare.
+    pub cheapest: Option<usize>,
+    /// Why the cheapest is not named although one holds it.
+    pub obstacles: Vec<Obstacle>,
+}
+
+/// How one point stands to the load.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Candidate {
+    /// Place of the point.
+    pub point: usize,
+    /// Whether it held it.
+    pub holds: bool,
+    /// Why not; empty where it does.
+    pub why: String,
+    /// So many of it would hold the load if that can be divided among them; absent where the response
+    /// times are not kept.
+    pub count: Option<u64>,
+    /// What these cost a month.
+    pub cost: Option<f64>,
+}
+
+/// Differences that do not matter here: how the load came about, if it was held.
+const BUT: [&str; 1] = ["pace"];
+
+pub(super) fn answer(
+    groups: &[Vec<Offer<'_>>],
+    points: &[Point],
+    demand: &Demand,
+    terms: &Terms,
+) -> Answer {
+    let each = groups.iter().zip(points).enumerate();
+    let mut candidates: Vec<Candidate> = each
+        .map(|(place, (group, point))| candidate(place, group, point, demand))
+        .collect();
+    candidates.sort_by(|a, b| {
+        let cost = |one: &Candidate| points[one.point].cost;
+        b.holds.cmp(&a.holds).then(cost(a).total_cmp(&cost(b)))
+    });
+    let holds = candidates.first().filter(|first| first.holds);
+    let cheapest = holds.map(|first| first.point);
+    let obstacles = match cheapest {
+        Some(_) => obstacles(groups, points, terms, &BUT),
+        None => Vec::new(),
+    };
+    Answer {
+        demand: *demand,
+        cheapest: cheapest.filter(|_| obstacles.is_empty()),
+        candidates,
+        obstacles,
+    }
+}
+
+fn candidate(place: usize, group: &[Offer<'_>], point: &Point, demand: &Demand) -> Candidate {
+    let slow = [
+        ("95th", demand.p95_ns, point.p95_ns),
+        ("99th", demand.p99_ns, point.p99_ns),
+    ]
+    .into_iter()
+    .find_map(|(which, limit, seen)| too_slow(which, limit?, seen));
+    // A schedule of random starts gives some less than its rate.
+    let rate = group[0].run.drive.rate_tps;
+    let least = match rate {
+        Some(rate) if rate >= demand.tps => RATE_CAVEAT * demand.tps,
+        _ => demand.tps,
+    };
+    let enough = point.tps >= least;
+    // A run at a lower rate says nothing of how much more there was.
+    let below = rate.filter(|rate| *rate < demand.tps && !enough);
+    let count = match (&slow, below, enough) {
+        (None, None, true) => Some(1),
+        (None, None, false) => Some((demand.tps / point.tps).ceil() as u64),
+        _ => None,
+    };
+    let why = match (&slow, below, enough) {
+        (_, Some(rate), _) => format!("it was asked for no more than {rate} a second"),
+        (Some(slow), None, true) => format!(
+            "{slow} at {} a second; a run with --rate {} may show that it holds it",
+            thousands(point.tps as u64),
+            demand.tps.ceil() as u64,
+        ),
+        (Some(slow), None, false) => slow.clone(),
+        (None, None, false) => format!("it did {} a second", thousands(point.tps as u64)),
+        (None, None, true) => String::new(),
+    };
+    Candidate {
+        point: place,
+        holds: enough && slow.is_none(),
+        why,
+        count,
+        cost: count.map(|count| count as f64 * point.cost),
+    }
+}
+
+/// Why a percentile is not kept.
+fn too_slow(which: &str, limit_ns: u64, seen_ns: Option<u64>) -> Option<String> {
+    match seen_ns {
+        None => Some(format!("its runs do not say their {which} percentile")),
+        Some(seen) if seen > limit_ns => {
+            let seen = time(seen as f64);
+            Some(format!("its {which} percentile was {seen}"))
+        }
+        Some(_) => None,
+    }
+}

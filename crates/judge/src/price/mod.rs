@@ -1,0 +1,225 @@
+//! What throughput costs.
+//!
+//! In: price sheets' configurations, the Runs that were measured on each, and today's date. Out:
+//! [`Prices`]: ratios, and which of several configurations is worth its price. Must never: know a
+//! price, convert a currency, rank what does not compare, or call anything tpmC.
+//!
+//! The formulas, with C the cost a month (what is paid once is spread over 36 months) and P the
+//! committed transactions a second that kept the latency limit, where there was one:
+//!
+//! | figure | formula | source |
+//! | --- | --- | --- |
+//! | TPS for one unit of money a month | P / C | Aiven, Transactions per Dollar, 2019 |
+//! | money for a million committed transactions | 10^6 C / (P x 3600 x 730 x u), u the utilisation | |
+//! | three-year money for one NOPM | 36 C / NOPM | shaped as TPC-C's, which it is not |
+//! | break-even price of B against A | C(A) x P(B) / P(A) | |
+
+mod load;
+mod point;
+mod rank;
+
+pub use load::{Answer, Candidate, Demand};
+pub use point::{Interval, Point};
+pub use rank::{Obstacle, Ranking};
+
+use crate::thresholds::PRICE_OLD_DAYS;
+pub use prony_plan::sheet::{AsOf, Configuration, Sheet};
+
+use prony_store::{Check, Run, Severity};
+use serde::Serialize;
+
+/// A configuration and the runs that were measured on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Offer<'a> {
+    /// The sheet that has its prices.
+    pub sheet: &'a Sheet,
+    /// What it costs.
+    pub configuration: &'a Configuration,
+    /// One run on it.
+    pub run: &'a Run,
+}
+
+/// How to price.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Terms {
+    /// The day on which it is asked.
+    pub today: AsOf,
+    /// Share of the measured throughput that is used over the month, above 0 and up to 1.
+    pub utilisation: f64,
+    /// Prices of different regions may be ranked.
+    pub across_regions: bool,
+    /// A load that is to be held.
+    pub demand: Option<Demand>,
+}
+
+/// What throughput costs on each configuration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Prices {
+    /// Of all prices.
+    pub currency: String,
+    /// The day on which it was asked.
+    pub today: String,
+    /// Share of the throughput that is used, in figures `at that utilisation`.
+    pub utilisation: f64,
+    /// Each configuration with like runs on it, in the order in which they were given.
+    pub points: Vec<Point>,
+    /// Runs that have no price, and why.
+    pub refused: Vec<Refused>,
+    /// What is to be known about the figures, the worst first.
+    pub remarks: Vec<Check>,
+    /// Which is worth its price; absent where there is only one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranking: Option<Ranking>,
+    /// What holds the load that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
+}
+
+/// A run that has no price.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Refused {
+    /// The configuration.
+    pub configuration: String,
+    /// The run.
+    pub run: String,
+    /// Why.
+    pub why: String,
+    /// What to do.
+    pub advice: String,
+}
+
+/// Why nothing is priced.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PriceError {
+    /// There is nothing to price.
+    #[error("no run is given, and no configuration of the sheet names one")]
+    Nothing,
+    /// Sheets of two currencies.
+    #[error(
+        "{first} has prices in {of_first}, {second} in {of_second}: Prony converts no currency"
+    )]
+    Currencies {
+        /// One sheet.
+        first: String,
+        /// Its currency.
+        of_first: String,
+        /// Another.
+        second: String,
+        /// Its.
+        of_second: String,
+    },
+}
+
+/// Prices these runs.
+///
+/// # Errors
+/// If there is none, or if the prices are in two currencies.
+pub fn price(offers: &[Offer<'_>], terms: &Terms) -> Result<Prices, PriceError> {
+    let first = offers.first().ok_or(PriceError::Nothing)?;
+    let currency = first.sheet.currency();
+    let other = offers.iter().find(|one| one.sheet.currency() != currency);
+    if let Some(other) = other {
+        return Err(PriceError::Currencies {
+            first: first.sheet.file.clone(),
+            of_first: currency.to_owned(),
+            second: other.sheet.file.clone(),
+            of_second: other.sheet.currency().to_owned(),
+        });
+    }
+    let mut refused = Vec::new();
+    let mut groups: Vec<Vec<Offer<'_>>> = Vec::new();
+    for offer in offers {
+        if let Some(why) = point::unfit(offer, terms.today) {
+            refused.push(why);
+            continue;
+        }
+        match groups
+            .iter_mut()
+            .find(|group| point::alike(&group[0], offer))
+        {
+            Some(group) => group.push(*offer),
+            None => groups.push(vec![*offer]),
+        }
+    }
+    let mut points: Vec<Point> = groups.iter().map(|group| Point::of(group, terms)).collect();
+    let ranking = (groups.len() > 1).then(|| rank::rank(&groups, &mut points, terms));
+    let answer = terms
+        .demand
+        .map(|demand| load::answer(&groups, &points, &demand, terms));
+    let mut remarks = remarks(&groups, &points);
+    remarks.sort_by_key(|remark| std::cmp::Reverse(remark.severity));
+    Ok(Prices {
+        currency: currency.to_owned(),
+        today: terms.today.to_string(),
+        utilisation: terms.utilisation,
+        points,
+        refused,
+        remarks,
+        ranking,
+        answer,
+    })
+}
+
+/// What is to be known about the figures.
+fn remarks(groups: &[Vec<Offer<'_>>], points: &[Point]) -> Vec<Check> {
+    let mut found: Vec<Check> = Vec::new();
+    let mut add = |id: &str, severity, finding: String, advice: &str| {
+        let known = |one: &Check| one.id == id && one.finding == finding;
+        if !found.iter().any(known) {
+            found.extend(crate::found(id, severity, finding, advice));
+        }
+    };
+    for (group, point) in groups.iter().zip(points) {
+        let name = &point.configuration;
+        if group[0].sheet.example {
+            let finding = format!(
+                "{} is an example: its prices are nobody's offer.",
+                point.sheet
+            );
+            add(
+                "example-prices",
+                Severity::Caveat,
+                finding,
+                "Write down your own prices.",
+            );
+        }
+        if point.age_days > PRICE_OLD_DAYS {
+            let finding = format!(
+                "{name}: prices as of {}, up to {} old.",
+                point.as_of,
+                crate::words::count(point.age_days.unsigned_abs(), "day")
+            );
+            let advice = "Look them up again, and write the new date down.";
+            add("old-prices", Severity::Caveat, finding, advice);
+        }
+        if point.replicas_seen.is_none() {
+            let finding = format!(
+                "{name} pays for {}; its runs do not say how many there were.",
+                crate::words::count(point.replicas_paid.into(), "replica")
+            );
+            let advice = "See that what was measured had as many.";
+            add("replicas-unknown", Severity::Note, finding, advice);
+        }
+        if point.durability.is_none() {
+            let finding = format!("{name}: its runs do not say what a commit survives.");
+            let advice = "A server that promises less about a commit is faster for the same money.";
+            add("durability-unknown", Severity::Caveat, finding, advice);
+        }
+        if !point.caveats.is_empty() {
+            let finding = format!(
+                "{name}: its runs have caveats: {}.",
+                point.caveats.join(", ")
+            );
+            add("run-caveats", Severity::Caveat, finding, "See prony show.");
+        }
+        if point.runs.len() < 2 {
+            let finding = format!("{name}: one run, so nothing says how far another would differ.");
+            let advice = "Repeat it, at least three times; the median is priced.";
+            add("one-run", Severity::Note, finding, advice);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,327 @@
+//! Prices with known answers, and what is refused.
+
+use super::*;
+use crate::sample::{healthy, observed_mut, watched};
+
+fn sheet(text: &str) -> Sheet {
+    let head = "[sheet]\ncurrency = \"USD\"\nregion = \"r1\"\nterm = \"on demand\"\n\
+                as_of = 2026-11-01\nsource = \"s\"\nentered_by = \"e\"\n";
+    Sheet::from_toml("p.toml", &format!("{head}{text}")).unwrap()
+}
+
+fn configuration(name: &str, price: f64, more: &str) -> String {
+    format!(
+        "[[configuration]]\nname = \"{name}\"\n[[configuration.item]]\nname = \"i\"\nquantity = 1\n\
+         unit_price = {price}\nper = \"month\"\n{more}\n"
+    )
+}
+
+fn two() -> Sheet {
+    sheet(&(configuration("a", 1000.0, "") + &configuration("b", 2000.0, "")))
+}
+
+fn terms() -> Terms {
+    Terms {
+        today: AsOf::parse("2026-11-21").unwrap(),
+        utilisation: 0.3,
+        across_regions: false,
+        demand: None,
+    }
+}
+
+fn run(id: &str, tps: f64) -> Run {
+    let mut run = healthy();
+    id.clone_into(&mut run.id);
+    let all = &mut run.measured.kinds[0];
+    all.committed = (tps * 60.0) as u64;
+    all.tps = tps;
+    all.response.p99_ns = Some(10_000_000);
+    run
+}
+
+fn offers<'a>(sheet: &'a Sheet, runs: &'a [(usize, Run)]) -> Vec<Offer<'a>> {
+    let each = runs.iter().map(|(place, run)| Offer {
+        sheet,
+        configuration: &sheet.configurations[*place],
+        run,
+    });
+    each.collect()
+}
+
+fn near(a: f64, b: f64) {
+    assert!((a / b - 1.0).abs() < 1e-9, "{a} is not {b}");
+}
+
+#[test]
+fn ratios_by_hand() {
+    let sheet = sheet(&configuration("a", 1000.0, ""));
+    let mut orders = run("x", 10_000.0);
+    orders.rates = vec![prony_store::Rate {
+        name: "NOPM".into(),
+        value: 360_000.0,
+        ..Default::default()
+    }];
+    let prices = price(&offers(&sheet, &[(0, orders)]), &terms()).unwrap();
+    let point = &prices.points[0];
+    near(point.tps_per_money.unwrap(), 10.0);
+    // 10,000 x 3600 x 730 = 26,280 million a month.
+    near(point.per_million_flat_out, 1000.0 / 26_280.0);
+    near(point.per_million_at_utilisation, 1000.0 / 26_280.0 / 0.3);
+    near(point.three_years_per_nopm.unwrap(), 0.1);
+    assert_eq!((point.age_days, prices.ranking), (20, None));
+    let ids: Vec<&str> = prices.remarks.iter().map(|one| one.id.as_str()).collect();
+    assert_eq!(ids, ["durability-unknown", "replicas-unknown", "one-run"]);
+}
+
+#[test]
+fn what_is_paid_once_is_spread_over_three_years() {
+    let sheet = sheet(&configuration("a", 36_000.0, "").replace("\"month\"", "\"once\""));
+    let prices = price(&offers(&sheet, &[(0, run("x", 10_000.0))]), &terms()).unwrap();
+    let point = &prices.points[0];
+    assert_eq!(
+        (point.a_month, point.once, point.cost),
+        (0.0, 36_000.0, 1000.0)
+    );
+    let free = self::sheet(&configuration("a", 0.0, ""));
+    let prices = price(&offers(&free, &[(0, run("x", 10_000.0))]), &terms()).unwrap();
+    assert_eq!(prices.points[0].tps_per_money, None, "nothing to divide by");
+    assert!(serde_json::to_string(&prices).is_ok());
+}
+
+#[test]
+fn transactions_beyond_the_latency_limit_do_not_count() {
+    let sheet = two();
+    let mut late = run("x", 10_000.0);
+    late.measured.kinds[0].late = 300_000;
+    let prices = price(&offers(&sheet, &[(0, late)]), &terms()).unwrap();
+    near(prices.points[0].tps, 5_000.0);
+}
+
+#[test]
+fn the_median_of_repeats_and_never_the_best() {
+    let sheet = two();
+    let runs = [9.0, 12.0, 10.0].map(|tps| (0, run("x", tps * 1000.0)));
+    let prices = price(&offers(&sheet, &runs), &terms()).unwrap();
+    let point = &prices.points[0];
+    near(point.tps, 10_000.0);
+    let between = point.tps_per_money_interval.unwrap();
+    near(between.low, 9.0);
+    near(between.high, 12.0);
+    assert!(!between.confident, "three runs");
+    let runs: Vec<(usize, Run)> = (1..=6).map(|n| (0, run("x", f64::from(n)))).collect();
+    let prices = price(&offers(&sheet, &runs), &terms()).unwrap();
+    assert!(prices.points[0].tps_interval.unwrap().confident);
+    near(prices.points[0].tps, 3.5);
+}
+
+#[test]
+fn frontier_and_break_even() {
+    let text = [("a", 1000.0), ("b", 2000.0), ("c", 2500.0), ("d", 4000.0)]
+        .map(|(name, price)| configuration(name, price, ""))
+        .concat();
+    let sheet = sheet(&text);
+    let runs = [10_000.0, 24_000.0, 20_000.0, 30_000.0];
+    let runs: Vec<(usize, Run)> = (0..).zip(runs.map(|tps| run("x", tps))).collect();
+    let prices = price(&offers(&sheet, &runs), &terms()).unwrap();
+    let ranking = prices.ranking.unwrap();
+    assert_eq!(ranking.obstacles, []);
+    assert_eq!(ranking.order, [1, 0, 2, 3]);
+    assert_eq!(ranking.frontier, [0, 1, 3], "c is dearer and slower than b");
+    let points = &prices.points;
+    assert_eq!(points[1].break_even, None);
+    near(points[0].break_even.unwrap(), 2000.0 * 10.0 / 24.0);
+    near(points[3].break_even.unwrap(), 2500.0);
+    assert_eq!(points[2].on_frontier, Some(false));
+}
+
+#[test]
+fn what_does_not_compare_is_not_ranked() {
+    let sheet = two();
+    let mut other = run("y", 20_000.0);
+    other.workload.scale += 1;
+    let prices = price(&offers(&sheet, &[(0, run("x", 1.0)), (1, other)]), &terms()).unwrap();
+    let ranking = prices.ranking.unwrap();
+    assert_eq!(ranking.obstacles[0].what, "scale");
+    assert_eq!((ranking.order.len(), ranking.frontier.len()), (0, 0));
+    assert_eq!(prices.points[1].break_even, None);
+    assert!(
+        prices.points[1].tps_per_money.is_some(),
+        "each has its own price"
+    );
+}
+
+#[test]
+fn regions_are_ranked_only_when_asked() {
+    let text = configuration("a", 1000.0, "") + &configuration("b", 2000.0, "region = \"r2\"");
+    let sheet = sheet(&text);
+    let runs = [(0, run("x", 10_000.0)), (1, run("y", 20_000.0))];
+    let prices = price(&offers(&sheet, &runs), &terms()).unwrap();
+    assert_eq!(prices.ranking.unwrap().obstacles[0].what, "region");
+    let across = Terms {
+        across_regions: true,
+        ..terms()
+    };
+    let prices = price(&offers(&sheet, &runs), &across).unwrap();
+    assert_eq!(prices.ranking.unwrap().obstacles, []);
+}
+
+#[test]
+fn replicas_are_those_that_were_there() {
+    let text = configuration("a", 1.0, "replicas = 1") + &configuration("b", 2.0, "");
+    let sheet = sheet(&text);
+    let mut seen = watched();
+    let before = observed_mut(&mut seen).before.as_mut().unwrap();
+    before.replication = Some("asynchronous".to_owned());
+    before.replicas = vec![prony_store::Replica::default()];
+    let runs = [(0, seen.clone()), (1, seen)];
+    let prices = price(&offers(&sheet, &runs), &terms()).unwrap();
+    assert_eq!(prices.points[0].replicas_seen, Some(1));
+    assert!(prices.points[0].durability.is_some());
+    assert_eq!(prices.refused.len(), 1);
+    assert!(
+        prices.refused[0]
+            .why
+            .contains("pays for 0 replicas, and the run saw 1")
+    );
+    // Where runs do not say, what is paid for still has to be equal.
+    let runs = [(0, run("x", 1.0)), (1, run("y", 2.0))];
+    let prices = price(&offers(&sheet, &runs), &terms()).unwrap();
+    assert_eq!(
+        prices.ranking.unwrap().obstacles[0].what,
+        "replicas paid for"
+    );
+}
+
+#[test]
+fn old_prices_are_marked_and_future_ones_refused() {
+    let sheet = two();
+    let runs = [(0, run("x", 1.0))];
+    let on = |today: &str| {
+        let today = AsOf::parse(today).unwrap();
+        price(&offers(&sheet, &runs), &Terms { today, ..terms() }).unwrap()
+    };
+    let old = |prices: &Prices| prices.remarks.iter().any(|one| one.id == "old-prices");
+    assert!(!old(&on("2027-01-30")), "90 days");
+    assert!(old(&on("2027-01-31")), "91 days");
+    assert!(on("2026-10-31").refused.is_empty(), "a day east of here");
+    let early = on("2026-10-30");
+    assert!(early.points.is_empty() && early.refused[0].why.contains("still to come"));
+}
+
+#[test]
+fn runs_that_must_not_be_used_have_no_price() {
+    let sheet = two();
+    let mut invalid = run("x", 1.0);
+    invalid.checks = vec![Check {
+        id: "errors".into(),
+        severity: Severity::Invalid,
+        finding: String::new(),
+        advice: String::new(),
+    }];
+    let mut running = run("y", 1.0);
+    running.state = prony_store::State::Running;
+    let mut empty = run("z", 1.0);
+    empty.measured = prony_store::Figures::default();
+    let runs = [(0, invalid), (0, running), (0, empty)];
+    let prices = price(&offers(&sheet, &runs), &terms()).unwrap();
+    assert_eq!((prices.points.len(), prices.refused.len()), (0, 3));
+    assert_eq!(price(&[], &terms()), Err(PriceError::Nothing));
+}
+
+#[test]
+fn two_currencies_are_refused() {
+    let dollars = two();
+    let mut euros = two();
+    for one in &mut euros.configurations {
+        one.items[0].currency = "EUR".into();
+    }
+    let run = run("x", 1.0);
+    let both = [&dollars, &euros].map(|sheet| Offer {
+        sheet,
+        configuration: &sheet.configurations[0],
+        run: &run,
+    });
+    let error = price(&both, &terms()).unwrap_err();
+    assert!(error.to_string().contains("USD") && error.to_string().contains("EUR"));
+}
+
+#[test]
+fn the_cheapest_that_holds_a_load() {
+    let text = [("a", 1000.0), ("b", 2000.0), ("c", 3000.0), ("d", 500.0)]
+        .map(|(name, price)| configuration(name, price, ""))
+        .concat();
+    let sheet = sheet(&text);
+    let mut at_rate = run("b", 19_950.0);
+    at_rate.drive.pace = "rate".into();
+    at_rate.drive.rate_tps = Some(20_000.0);
+    let mut slow = run("d", 50_000.0);
+    slow.measured.kinds[0].response.p99_ns = Some(30_000_000);
+    let runs = [
+        (0, run("a", 12_000.0)),
+        (1, at_rate),
+        (2, run("c", 40_000.0)),
+        (3, slow),
+    ];
+    let demand = Demand {
+        tps: 20_000.0,
+        p95_ns: None,
+        p99_ns: Some(20_000_000),
+    };
+    let asked = Terms {
+        demand: Some(demand),
+        ..terms()
+    };
+    let prices = price(&offers(&sheet, &runs), &asked).unwrap();
+    let answer = prices.answer.unwrap();
+    assert_eq!((answer.cheapest, answer.obstacles.len()), (Some(1), 0));
+    let places: Vec<usize> = answer.candidates.iter().map(|one| one.point).collect();
+    assert_eq!(places, [1, 2, 3, 0], "those that hold it first, by cost");
+    let one = |place: usize| {
+        answer
+            .candidates
+            .iter()
+            .find(|one| one.point == place)
+            .unwrap()
+    };
+    assert!(
+        one(3).why.contains("99th percentile was 30.0 ms"),
+        "{:?}",
+        one(3)
+    );
+    assert_eq!((one(3).count, one(3).cost), (None, None));
+    assert_eq!((one(0).count, one(0).cost), (Some(2), Some(2000.0)));
+    // Nor does one that was asked for less.
+    let mut lower = run("b", 5_000.0);
+    lower.drive.rate_tps = Some(5_000.0);
+    let prices = price(&offers(&sheet, &[(1, lower)]), &asked).unwrap();
+    let candidate = &prices.answer.unwrap().candidates[0];
+    assert_eq!((candidate.holds, candidate.count), (false, None));
+    assert!(candidate.why.contains("no more than 5000"), "{candidate:?}");
+    // A run that does not say its percentile proves nothing about it.
+    let mut silent = run("a", 40_000.0);
+    silent.measured.kinds[0].response.p99_ns = None;
+    let prices = price(&offers(&sheet, &[(0, silent)]), &asked).unwrap();
+    assert_eq!(prices.answer.unwrap().cheapest, None);
+}
+
+#[test]
+fn the_cheapest_is_not_named_among_what_does_not_compare() {
+    let sheet = two();
+    let mut other = run("y", 40_000.0);
+    other.server.settings.insert("fsync".into(), "off".into());
+    let asked = Terms {
+        demand: Some(Demand {
+            tps: 1.0,
+            p95_ns: None,
+            p99_ns: None,
+        }),
+        ..terms()
+    };
+    let runs = [(0, run("x", 30_000.0)), (1, other)];
+    let answer = price(&offers(&sheet, &runs), &asked)
+        .unwrap()
+        .answer
+        .unwrap();
+    assert_eq!(answer.cheapest, None);
+    assert_eq!(answer.obstacles[0].what, "fsync");
+}

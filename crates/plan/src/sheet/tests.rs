@@ -1,0 +1,190 @@
+//! Sheets with and without mistakes.
+
+use super::*;
+use crate::problem::Problems;
+
+const GOOD: &str = r#"
+[sheet]
+currency = "EUR"
+region = "eu-central-1"
+term = "on demand"
+as_of = 2026-11-01
+source = "https://example.com/prices"
+entered_by = "dba"
+
+[[configuration]]
+name = "small"
+runs = ["20261120-2333"]
+
+[[configuration.item]]
+name = "primary and replica"
+quantity = 2
+unit_price = 0.5
+per = "hour"
+replicas = 1
+
+[[configuration.item]]
+name = "storage, GB"
+quantity = 1500
+unit_price = 0.1
+per = "month"
+discount_percent = 10
+as_of = "2026-10"
+
+[[configuration]]
+name = "own"
+
+[[configuration.item]]
+name = "machine"
+quantity = 1
+unit_price = 12000
+per = "once"
+
+[[configuration.item]]
+name = "support"
+quantity = 1
+unit_price = 1200
+per = "year"
+usage = 0.5
+"#;
+
+fn problems(text: &str) -> Vec<String> {
+    let Problems(found) = Sheet::from_toml("p.toml", text).unwrap_err();
+    found
+        .iter()
+        .map(|one| format!("{}: {}", one.place, one.message))
+        .collect()
+}
+
+#[test]
+fn a_sheet_adds_up() {
+    let sheet = Sheet::from_toml("p.toml", GOOD).unwrap();
+    assert_eq!((sheet.currency(), sheet.example), ("EUR", false));
+    let [small, own] = &sheet.configurations[..] else {
+        panic!("{sheet:?}");
+    };
+    assert!((small.a_month() - (2.0 * 0.5 * 730.0 + 1500.0 * 0.1 * 0.9)).abs() < 1e-9);
+    assert_eq!((small.once(), small.replicas()), (0.0, 1));
+    assert_eq!(small.as_of().unwrap().to_string(), "2026-10");
+    assert_eq!(small.each(|item| &item.region), ["eu-central-1"]);
+    assert!((own.a_month() - 50.0).abs() < 1e-9);
+    assert_eq!((own.once(), own.replicas()), (12_000.0, 0));
+}
+
+#[test]
+fn every_mistake_is_named_at_once() {
+    let text = r#"
+[sheet]
+curency = "EUR"
+currency = "euro"
+as_of = "last spring"
+example = "yes"
+
+[[configuration]]
+name = "a"
+runs = "20261120"
+
+[[configuration.item]]
+name = ""
+quantity = -1
+unit_price = "12"
+per = "fortnight"
+usage = 2
+replicas = 1.5
+region = "x"
+term = "y"
+source = "z"
+entered_by = "me"
+
+[[configuration]]
+name = "a"
+
+[[configurations]]
+"#;
+    let found = problems(text);
+    let expected = [
+        "p.toml:3:1 (sheet.curency): unknown key curency",
+        "p.toml:4:12 (sheet.currency): must be a currency's three capital letters, is \"euro\"",
+        "p.toml:5:9 (sheet.as_of): must be a date from 1970 on",
+        "p.toml:6:11 (sheet.example): must be true or false, is a text",
+        "p.toml:10:8 (configuration[1].runs): must be a list of texts",
+        "p.toml:13:8 (configuration[1].item[1].name): is empty",
+        "p.toml:14:12 (configuration[1].item[1].quantity): must be more than 0 and at most 1e12, is -1",
+        "p.toml:15:14 (configuration[1].item[1].unit_price): must be a number, is a text",
+        "p.toml:16:7 (configuration[1].item[1].per): must be one of \"hour\", \"month\", \"year\", \"once\", is \"fortnight\"",
+        "p.toml:17:9 (configuration[1].item[1].usage): must be from 0 to 1, is 2",
+        "p.toml:18:12 (configuration[1].item[1].replicas): must be a whole number, is a decimal number",
+        "p.toml:27:3 (configurations): unknown table configurations",
+    ];
+    assert_eq!(found, expected, "{found:#?}");
+}
+
+#[test]
+fn what_makes_a_price_is_never_filled_in() {
+    for (key, line) in [
+        ("currency", "currency = \"EUR\"\n"),
+        ("region", "region = \"eu-central-1\"\n"),
+        ("term", "term = \"on demand\"\n"),
+        ("as_of", "as_of = 2026-11-01\n"),
+        ("source", "source = \"https://example.com/prices\"\n"),
+        ("entered_by", "entered_by = \"dba\"\n"),
+        ("unit_price", "unit_price = 0.5\n"),
+        ("quantity", "quantity = 2\n"),
+        ("per", "per = \"hour\"\n"),
+    ] {
+        let found = problems(&GOOD.replacen(line, "", 1));
+        let missing = format!(".{key}): is missing");
+        assert!(!found.is_empty(), "{key}");
+        assert!(found.iter().all(|one| one.contains(&missing)), "{found:?}");
+    }
+}
+
+#[test]
+fn two_currencies_are_refused() {
+    let text = GOOD.replacen("per = \"year\"", "per = \"year\"\ncurrency = \"USD\"", 1);
+    let found = problems(&text);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].contains("USD beside EUR (p.toml:3:12"),
+        "{found:?}"
+    );
+    let text = GOOD.replacen("name = \"own\"", "name = \"small\"", 1);
+    assert!(problems(&text)[0].contains("a second configuration is named small"));
+}
+
+#[test]
+fn a_sheet_of_another_form_is_refused() {
+    for (text, said) in [
+        ("", "is missing"),
+        ("[sheet]\n", "is missing"),
+        ("sheet = 1\nconfiguration = 2\n", "must be a table"),
+        ("configuration = [1]\n", "must be a list of tables"),
+        ("[[configuration]]\nname = \"a\"\n", "has no item"),
+        (
+            "[configuration]\nname = \"a\"\n",
+            "must be a list of tables",
+        ),
+        ("[[[", "is not TOML"),
+        (
+            "[[configuration]]\nname='a'\nitem = 7\n",
+            "must be a list of tables",
+        ),
+    ] {
+        let found = problems(text);
+        assert!(
+            found.iter().any(|one| one.contains(said)),
+            "{text}: {found:?}"
+        );
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(text in "\\PC{0,200}", cut in 0usize..900) {
+        let _ = Sheet::from_toml("p.toml", &text);
+        let cut = cut.min(GOOD.len());
+        if GOOD.is_char_boundary(cut) {
+            let _ = Sheet::from_toml("p.toml", &GOOD[..cut]);
+        }
+    }
+}
