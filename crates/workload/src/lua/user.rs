@@ -178,7 +178,7 @@ impl User {
             }
             Asked::Renew => match db.renew().await {
                 Ok(()) => Answer::Flag(true),
-                Err(error) => self.failed(Step::Query, "", &error),
+                Err(error) => self.failed(Step::Query, "", &error, db),
             },
             Asked::Count(counter) => {
                 count(db, counter);
@@ -256,7 +256,7 @@ impl User {
             && let Err(error) = db.prepare(&statement).await
         {
             self.prepared.forget(&sql);
-            return Ok(self.failed(Step::Prepare, &sql, &error));
+            return Ok(self.failed(Step::Prepare, &sql, &error, db));
         }
         Ok(Answer::Prepared(id, statement.parameters()))
     }
@@ -304,7 +304,7 @@ impl User {
         let is_ignored = settings.ignored.has(settings.driver, &error)
             && (!lost || settings.ignored.reconnects());
         if !is_ignored {
-            return Ok(self.failed(step, sql, &error));
+            return Ok(self.failed(step, sql, &error, db));
         }
         db.count_ignored();
         let again = match db.is_under_way() {
@@ -329,13 +329,19 @@ impl User {
     }
 
     #[cold]
-    fn failed(&self, step: Step, sql: &str, error: &DbError) -> Answer {
+    fn failed(&self, step: Step, sql: &str, error: &DbError, db: &Db) -> Answer {
         let settings = self.settings();
+        let driver = settings.driver;
+        let said = match (driver, step, db.server_error()) {
+            // As psql shows it.
+            (Driver::Pgsql, Step::Prepare, Some(said)) => said.in_statement(sql),
+            _ => ignored::message(driver, error),
+        };
         settings.listener.sql_failed(&SqlFailure {
             step,
             error,
-            number: ignored::number(settings.driver, error),
-            said: &error.message,
+            number: ignored::number(driver, error),
+            said: &said,
             sql,
         });
         self.answer(error, false)
@@ -343,19 +349,10 @@ impl User {
 
     fn answer(&self, error: &DbError, ignorable: bool) -> Answer {
         let driver = self.settings().driver;
-        let message = match (driver, ignored::is_lost(error), error.number) {
-            (Driver::Mysql, true, 0) => {
-                format!(
-                    "Lost connection to MySQL server during query ({})",
-                    error.message
-                )
-            }
-            _ => error.message.clone(),
-        };
         Answer::Failed(Failure {
             number: ignored::number(driver, error),
             state: String::from_utf8_lossy(&error.code).into_owned(),
-            message,
+            message: ignored::message(driver, error),
             ignorable,
         })
     }
