@@ -114,7 +114,7 @@ impl Reading {
     /// Whether a line that is known could be read; `None` for all others.
     fn known(&mut self, key: &str, value: &str) -> Option<bool> {
         let block = &mut self.block;
-        let mut counted = |place: &mut Option<u64>| {
+        let counted = |place: &mut Option<u64>| {
             *place = count(value).map(|(number, _)| number);
             Some(place.is_some())
         };
