@@ -16,7 +16,7 @@ PRONY := target/release/prony
 VERSUS = $(if $(PAIRS),--pairs $(PAIRS)) $(if $(RUN_SECONDS),--seconds $(RUN_SECONDS)) \
 	$(if $(SCALE),--scale $(SCALE)) $(if $(RAW),--raw $(RAW))
 
-.PHONY: help build demo test lint versus versus-load versus-pgbench versus-tpcc versus-sysbench test-pgbench
+.PHONY: help build demo test lint versus versus-load versus-pgbench versus-tpcc versus-sysbench test-pgbench test-sysbench
 
 help: ## This list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s@ 2>/dev/null \
@@ -39,6 +39,11 @@ test-pgbench: ## Of `make test`, what compares Prony called as pgbench with pgbe
 	@scripts/setup build
 	@scripts/setup test
 	PGBENCH_EVERY=$(or $(EVERY),1) scripts/tests/pgbench.sh $(PARTS)
+
+test-sysbench: ## Of `make test`, what compares Prony called as sysbench with sysbench; all of it (PARTS="texts statements" for some)
+	@scripts/setup build
+	@scripts/setup test
+	SYSBENCH_EVERY=$(or $(EVERY),1) scripts/tests/sysbench.sh $(PARTS)
 
 lint: ## Formatting, clippy with warnings as errors, scripts
 	@scripts/setup build

@@ -10,6 +10,12 @@ use std::ops::Range;
 /// The byte ranges of passwords in an argument: in the authority of a URI, and after `password=`
 /// or `sslpassword=` in its query or in a conninfo string. Ranges are in order and do not overlap.
 pub fn places(argument: &[u8]) -> Vec<Range<usize>> {
+    if let Some(start) = own_option(argument) {
+        // To its end, whatever stands in it.
+        return std::iter::once(start..argument.len())
+            .filter(|place| !place.is_empty())
+            .collect();
+    }
     let mut found = Vec::new();
     if let Some(range) = in_authority(argument) {
         found.push(range);
@@ -28,6 +34,18 @@ pub fn places(argument: &[u8]) -> Vec<Range<usize>> {
         from = end.max(after_key);
     }
     found
+}
+
+/// Where the value of sysbench's `--mysql-password=` or `--pgsql-password=` begins; `-` and `_` are
+/// equal there.
+fn own_option(argument: &[u8]) -> Option<usize> {
+    let equals = argument.iter().position(|byte| *byte == b'=')?;
+    let name = argument[..equals].strip_prefix(b"--")?;
+    let same = |known: &[u8]| {
+        let equal = |(one, other): (&u8, &u8)| one == other || (*one, *other) == (b'_', b'-');
+        name.len() == known.len() && name.iter().zip(known).all(equal)
+    };
+    (same(b"mysql-password") || same(b"pgsql-password")).then_some(equals + 1)
 }
 
 /// The argument with `***` for each password.
@@ -137,6 +155,8 @@ mod tests {
             ),
             ("password=a sslpassword=b", "password=*** sslpassword=***"),
             ("PASSWORD=geheim", "PASSWORD=***"),
+            ("--mysql-password=ge heim&x=1", "--mysql-password=***"),
+            ("--pgsql_password='\"\\", "--pgsql_password=***"),
             (
                 "postgres://u:a@h/d?password=b",
                 "postgres://u:***@h/d?password=***",

@@ -328,6 +328,9 @@ pub enum ConnectError {
     /// The engine failed.
     #[error("the sockets cannot be driven: {0}")]
     Engine(#[from] io::Error),
+    /// A user could not get ready for the common start.
+    #[error("{0}")]
+    Unready(String),
     /// The run was interrupted.
     #[error("interrupted while connecting")]
     Interrupted,

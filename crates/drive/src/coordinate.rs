@@ -17,7 +17,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// What the threads tell the collecting one.
 pub(crate) enum Message {
-    Connected(Option<String>),
+    /// Users are ready for the start, at this time of the run's clock; what TLS there is.
+    Connected(Option<String>, u64),
     Refused(ConnectError),
     Interval(usize, Box<Interval>),
     Event(Happening),
@@ -47,13 +48,15 @@ impl Coordinator<'_> {
         }
     }
 
-    /// Waits until all connections are up.
-    pub fn connected(&self) -> Result<Option<String>, Error> {
+    /// Waits until all connections are up and all users ready. Gives what TLS there is, and when that
+    /// was.
+    pub fn connected(&self) -> Result<(Option<String>, u64), Error> {
         let (mut ready, mut tls, mut refused) = (0, None, None);
-        let mut connected = 0;
+        let (mut connected, mut ready_ns) = (0, 0);
         while ready < self.threads {
             match self.next() {
-                Some(Message::Connected(used)) => {
+                Some(Message::Connected(used, at_ns)) => {
+                    ready_ns = ready_ns.max(at_ns);
                     ready += 1;
                     tls = tls.or(used);
                 }
@@ -78,13 +81,14 @@ impl Coordinator<'_> {
         }
         match refused {
             Some(ConnectError::Interrupted) => Err(Error::Interrupted),
+            Some(ConnectError::Unready(reason)) => Err(Error::Unready(reason)),
             Some(source) => Err(Error::Connect {
                 wanted: self.job.plan.clients,
                 connected,
                 source,
             }),
             None if ready < self.threads => Err(Error::Interrupted),
-            None => Ok(tls),
+            None => Ok((tls, ready_ns)),
         }
     }
 
@@ -110,7 +114,7 @@ impl Coordinator<'_> {
                         failure = Some(format!("the run could not go on: {error}"));
                     }
                 }
-                Message::Connected(_) | Message::Refused(_) => {}
+                Message::Connected(..) | Message::Refused(_) => {}
             }
             while let Some(row) = collector.next_row() {
                 observer.row(&row, &start.schedule);

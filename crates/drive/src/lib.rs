@@ -14,6 +14,7 @@ pub mod io;
 pub mod link;
 pub mod pace;
 mod prefetch;
+mod prologue;
 mod queue;
 pub mod run;
 mod seat;

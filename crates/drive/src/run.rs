@@ -133,6 +133,9 @@ pub enum Error {
         /// Why.
         source: ConnectError,
     },
+    /// A user ended before the load started.
+    #[error("a user could not get ready: {0}")]
+    Unready(String),
     /// Interrupted before the load started.
     #[error("interrupted before the load started")]
     Interrupted,
@@ -337,8 +340,10 @@ fn run_with<S: sim::Script>(
             threads: threads as usize,
         };
         let begun = Clock::System.now_ns();
-        let tls = coordinator.connected()?;
+        let (tls, ready_ns) = coordinator.connected()?;
         let now_ns = match engine {
+            // Its clock is its worker's own.
+            "sim" if job.program.has_prologue() => ready_ns,
             "sim" => 0,
             _ => Clock::System.now_ns(),
         };

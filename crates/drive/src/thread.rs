@@ -107,12 +107,12 @@ pub(crate) fn work<I: Io>(
     })
     .sharing(share.budget.clone());
     let mut worker = Worker::new(engine, assignment, desk);
-    if let Err(error) = worker.connect() {
+    if let Err(error) = worker.connect().and_then(|()| worker.prologue()) {
         let _ = tell.send(Message::Refused(error));
         worker.close();
         return Ok(());
     }
-    let _ = tell.send(Message::Connected(worker.tls()));
+    let _ = tell.send(Message::Connected(worker.tls(), worker.clock().now_ns()));
     let Ok(go) = wait.recv() else {
         worker.close();
         return Ok(());

@@ -93,6 +93,8 @@ pub struct Worker<'a, I: Io> {
     pub(crate) outage: Option<Happening>,
     /// Connections lost in the outage and not back.
     pub(crate) missing: u64,
+    /// The load has begun.
+    pub(crate) is_open: bool,
 }
 
 impl<'a, I: Io> Worker<'a, I> {
@@ -113,6 +115,7 @@ impl<'a, I: Io> Worker<'a, I> {
             up: 0,
             outage: None,
             missing: 0,
+            is_open: false,
         }
     }
 
@@ -196,20 +199,39 @@ impl<'a, I: Io> Worker<'a, I> {
         timing.recorder.set_connections(self.up);
         self.desk
             .open(timing.count_from_ns, timing.end_ns.unwrap_or(u64::MAX));
-        for (slot, id) in self.assignment.users.iter().enumerate() {
-            let db = Db::new(self.seats[slot].conn.clone(), self.desk.clone());
-            self.seats[slot].user = Some(self.assignment.program.user(*id, db));
+        self.is_open = true;
+        // Else they wait at the gate.
+        let is_new = !self.assignment.program.has_prologue();
+        if is_new {
+            self.make_users();
         }
         let mut live = self.seats.len();
         for slot in 0..self.seats.len() {
-            self.seats[slot].conn.begin(self.clock.now_ns());
+            let (conn, now_ns) = (&self.seats[slot].conn, self.clock.now_ns());
+            match is_new {
+                true => conn.begin(now_ns),
+                false => conn.ready(now_ns),
+            }
             live -= self.resume(slot as Slot, timing, reports);
         }
         live
     }
 
+    /// Makes the users, each before its first step.
+    pub(crate) fn make_users(&mut self) {
+        for (slot, id) in self.assignment.users.iter().enumerate() {
+            let db = Db::new(self.seats[slot].conn.clone(), self.desk.clone());
+            self.seats[slot].user = Some(self.assignment.program.user(*id, db));
+        }
+    }
+
     /// Handles one event. Returns how many users ended by it: none or one.
-    fn handle(&mut self, event: Event, timing: &mut Timing, reports: &mut impl Reports) -> usize {
+    pub(crate) fn handle(
+        &mut self,
+        event: Event,
+        timing: &mut Timing,
+        reports: &mut impl Reports,
+    ) -> usize {
         let slot = event.slot;
         if self.is_stale(event) {
             return 0;
@@ -389,6 +411,9 @@ impl<'a, I: Io> Worker<'a, I> {
                     None => self.waiting.push_back(slot),
                 }
             }
+            // The start opens it for those who are there by then.
+            Ask::Gate if self.is_open => seat.conn.ready(seat.conn.noticed_ns()),
+            Ask::Gate => {}
             Ask::Sleep => self.timers.add(seat.conn.wake_ns(), Due::Wake(slot)),
             Ask::Reconnect | Ask::Renew => self.renew(slot),
             Ask::Busy | Ask::Idle | Ask::Ready | Ask::Dead => {
@@ -401,7 +426,7 @@ impl<'a, I: Io> Worker<'a, I> {
     }
 
     /// Wakes users whose time has come, and links that try again.
-    fn wake(&mut self, timing: &mut Timing, reports: &mut impl Reports) -> usize {
+    pub(crate) fn wake(&mut self, timing: &mut Timing, reports: &mut impl Reports) -> usize {
         let mut ended = 0;
         let now_ns = self.clock.now_ns();
         while let Some(due) = self.timers.pop(now_ns) {

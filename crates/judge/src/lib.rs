@@ -37,7 +37,7 @@ use prony_store::{Check, KindFigures, Run, Severity};
 type Checker = fn(&Run) -> Option<Check>;
 
 /// All checks. Among those of one severity this order stays.
-const CHECKS: [Checker; 47] = [
+const CHECKS: [Checker; 48] = [
     errors::nothing_committed,
     server::restart,
     server::commits,
@@ -66,6 +66,7 @@ const CHECKS: [Checker; 47] = [
     machine::one_host,
     machine::steal,
     machine::server_steal,
+    machine::neighbours,
     housekeeping::checkpoint,
     housekeeping::maintenance,
     data::scale,
@@ -145,6 +146,33 @@ mod tests {
         let ids: Vec<&str> = checks.iter().map(|check| check.id.as_str()).collect();
         assert_eq!(ids, ["littles-law", "steal", "one-host"]);
         assert_eq!(worst(&checks), Some(Severity::Invalid));
+    }
+
+    /// The one documented table names what the sources can find, and nothing else.
+    #[test]
+    fn every_check_stands_in_the_table_of_thresholds() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
+        let mut ids = std::collections::BTreeSet::new();
+        for file in std::fs::read_dir(folder).unwrap().flatten() {
+            let text = std::fs::read_to_string(file.path()).unwrap_or_default();
+            let code = text.split("#[cfg(test)]").next().unwrap();
+            for after in code.split("found(").skip(1) {
+                let id = after.trim_start().strip_prefix('"');
+                ids.extend(id.and_then(|id| id.split('"').next()).map(str::to_owned));
+            }
+            // Some name themselves by a constant.
+            let constant = code.split("const ID: &str = \"").nth(1);
+            ids.extend(
+                constant
+                    .and_then(|id| id.split('"').next())
+                    .map(str::to_owned),
+            );
+        }
+        let table = include_str!("thresholds.rs").lines();
+        let rows = table.filter_map(|line| line.strip_prefix("//! | `")?.split('`').next());
+        let rows: std::collections::BTreeSet<String> = rows.map(str::to_owned).collect();
+        assert_eq!(ids, rows);
+        assert!(rows.len() > 40, "{rows:?}");
     }
 
     #[test]

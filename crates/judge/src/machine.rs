@@ -1,10 +1,11 @@
 //! What the machine did to the run.
 //!
-//! In: a Run. Out: `steal`, `server-steal`, `one-host`, `round-trip`. Must never: resolve a name or ask
+//! In: a Run. Out: `steal`, `server-steal`, `neighbours`, `one-host`, `round-trip`. Must never: resolve a name or ask
 //! the system; the Run says what was observed.
 
 use crate::thresholds::{
-    ONE_HOST_BUSY, ONE_HOST_CLIENT, ROUND_TRIP_LONG_NS, ROUND_TRIP_SCATTER, ROUND_TRIP_SHARE, STEAL,
+    NEIGHBOURS, ONE_HOST_BUSY, ONE_HOST_CLIENT, ROUND_TRIP_LONG_NS, ROUND_TRIP_SCATTER,
+    ROUND_TRIP_SHARE, STEAL,
 };
 use crate::words::{percent, time};
 use crate::{all, found, watch};
@@ -97,6 +98,36 @@ fn client_share(run: &Run) -> Option<f64> {
     let used_s = run.client.cpu_user_s? + run.client.cpu_system_s?;
     let all_s = f64::from(cpus) * run.measured.seconds;
     (all_s > 0.0).then(|| used_s / all_s)
+}
+
+/// What the CPUs did that was neither the server's work nor the client's. Interrupts of the network are
+/// among it, so that a little is always there.
+pub(crate) fn neighbours(run: &Run) -> Option<Check> {
+    let cpus = f64::from(run.observed.as_ref()?.machine.cpus?);
+    let server = watch::mean(run, |row| {
+        let cpu_s = row.machine.as_ref()?.server_cpu_s?;
+        (row.seconds > 0.0).then(|| cpu_s / row.seconds / cpus)
+    })?;
+    let client = match shares_machine(run) {
+        Some(_) => client_share(run)?,
+        None => 0.0,
+    };
+    let others = busy(run)? - server - client;
+    if others <= NEIGHBOURS {
+        return None;
+    }
+    found(
+        "neighbours",
+        Severity::Caveat,
+        format!(
+            "Others used {} of the CPUs of the server's machine, the server {} and the client {}: \
+             neither had the machine for itself.",
+            percent(others),
+            percent(server),
+            percent(client),
+        ),
+        "Stop what else runs there, and run again.",
+    )
 }
 
 /// Over a network; on one machine a round trip is the server's work on an empty statement.
@@ -255,5 +286,30 @@ mod tests {
         here.server.address = "unix:/x".to_owned();
         assert_eq!(severity(&here), None);
         assert_eq!(severity(&healthy()), None, "nobody looked");
+    }
+
+    #[test]
+    fn work_of_others() {
+        let with = |server_cpu_s| {
+            let mut run = watched();
+            for row in &mut observed_mut(&mut run).series {
+                row.machine.get_or_insert_default().server_cpu_s = server_cpu_s;
+            }
+            run
+        };
+        // 70 % of 16 CPUs are busy.
+        assert_eq!(neighbours(&with(Some(9.0))), None);
+        let check = neighbours(&with(Some(4.8))).unwrap();
+        assert_eq!(check.severity, Severity::Caveat);
+        assert!(
+            check.finding.starts_with("Others used 40 % of"),
+            "{check:?}"
+        );
+        assert_eq!(neighbours(&with(None)), None, "not known");
+        // On one machine the client's work is no other's: 600 s of CPU in 600 s are one of 16.
+        let mut shared = with(Some(8.0));
+        assert!(neighbours(&shared).is_some());
+        observed_mut(&mut shared).machine.shared = Some(true);
+        assert_eq!(neighbours(&shared), None);
     }
 }

@@ -26,7 +26,12 @@ pub(crate) fn commits(run: &Run) -> Option<Check> {
         all.map_or(0, |all| all.committed)
     };
     let client = of(&run.measured) + run.warmup.as_ref().map_or(0, of);
-    if client < LEAST_COMMITS || run.state != State::Complete || restarted(run) {
+    let queries = seen.cost.as_ref().map_or(0, |cost| cost.queries);
+    // A server that does not even count what looks at it, counts nothing.
+    if client < LEAST_COMMITS || server < queries || !counts_all(run) {
+        return None;
+    }
+    if run.state != State::Complete || restarted(run) {
         return None;
     }
     let lag = all(run)?.tps * COMMITS_LAG_S;
@@ -46,7 +51,6 @@ pub(crate) fn commits(run: &Run) -> Option<Check> {
         );
     }
     let clients = u64::from(run.drive.clients);
-    let queries = seen.cost.as_ref().map_or(0, |cost| cost.queries);
     let allowed =
         COMMITS_OVERHEAD + clients * COMMITS_PER_CLIENT + 2 * queries + run.measured.unfinished;
     let most = client as f64 * (1.0 + COMMITS_GAP) + allowed as f64;
@@ -62,6 +66,19 @@ pub(crate) fn commits(run: &Run) -> Option<Check> {
         format!("{both}: others used this database during the run."),
         "Run on a database that nobody else uses, or the figures show what was left over.",
     )
+}
+
+/// Whether each transaction that ends well is among the server's commits. On MySQL and MariaDB what comes
+/// from the query cache, or goes to tables without transactions, is not.
+fn counts_all(run: &Run) -> bool {
+    if run.server.engine == "postgresql" {
+        return true;
+    }
+    let cache = run.server.settings.get("query_cache_type");
+    let cached = cache.is_some_and(|value| !matches!(value.as_str(), Some("OFF" | "0")));
+    let before = observed(run).and_then(|seen| seen.before.as_ref());
+    let plain = before.is_none_or(|state| state.tables.iter().any(|table| table.unlogged));
+    !cached && !plain
 }
 
 /// Whether the server was another one after the run than before, or in another role.
@@ -230,7 +247,22 @@ mod tests {
         let mut other = with_commits(99_000_000);
         other.workload.name = "script".to_owned();
         assert_eq!(severity(&other), None, "a script may commit more than once");
-        let mut partial = with_commits(5);
+        assert_eq!(severity(&with_commits(100)), None, "it counts nothing");
+        let mut cached = with_commits(9_600_000);
+        cached.server.engine = "mariadb".to_owned();
+        assert_eq!(severity(&cached), Some(Severity::Invalid));
+        let settings = &mut cached.server.settings;
+        settings.insert("query_cache_type".to_owned(), "ON".into());
+        assert_eq!(
+            severity(&cached),
+            None,
+            "what comes from the cache is no commit"
+        );
+        let mut plain = with_commits(9_600_000);
+        plain.server.engine = "mysql".to_owned();
+        observed_mut(&mut plain).before.as_mut().unwrap().tables[0].unlogged = true;
+        assert_eq!(severity(&plain), None, "MyISAM has none");
+        let mut partial = with_commits(9_600_000);
         partial.state = State::Partial;
         assert_eq!(severity(&partial), None);
         assert_eq!(severity(&healthy()), None, "nobody looked");

@@ -55,8 +55,16 @@ pub(crate) fn drift(run: &Run) -> Option<Check> {
              taken.",
             percent(drift.abs()),
         ),
-        "Warm up until caches are full, and measure for longer. What keeps falling grows with the \
-         data: dead rows, indexes, the history of old versions.",
+        match drift < 0.0 {
+            true => {
+                "Measure for longer, and see what grows as it falls: the data with its indexes, dead \
+                 rows, the history of old versions, work of others on these machines."
+            }
+            false => {
+                "Warm up for longer, until caches are full; or see who used these machines at the \
+                 beginning."
+            }
+        },
     )
 }
 

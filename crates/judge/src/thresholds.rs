@@ -36,6 +36,7 @@
 //! | `clock-steps` | note | any |
 //! | `steal` | caveat | more than 1 % of the machine |
 //! | `server-steal` | caveat | the same of the server's machine |
+//! | `neighbours` | caveat | others than server and client used more than 15 % of the server's machine |
 //! | `round-trip` | caveat | an empty statement above half of the mean service time, over a network |
 //! | | note | its 99th percentile above ten times the median and 1 ms |
 //! | `checkpoint` | caveat | none complete within the window, of a load that writes 16 MiB of log or more |
@@ -166,6 +167,8 @@ pub const CLIENT_MACHINE: f64 = 0.70;
 pub const THROTTLED: f64 = 0.01;
 /// The longest turn of the median second, share of the 99th percentile.
 pub const LOOP_DELAY: f64 = 0.5;
+/// CPUs of the server's machine that neither server nor client used, share of all.
+pub const NEIGHBOURS: f64 = 0.15;
 /// A round trip's share of the mean service time.
 pub const ROUND_TRIP_SHARE: f64 = 0.5;
 /// Its 99th percentile against its median.

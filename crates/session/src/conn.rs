@@ -17,6 +17,8 @@ pub enum Ask {
     Send,
     /// The user waits for its next start, as the pace says.
     Start,
+    /// The user is ready, and waits for the common start of all.
+    Gate,
     /// The user sleeps until [`Conn::wake_ns`].
     Sleep,
     /// The user wants its connection back, however long it takes.

@@ -92,6 +92,12 @@ pub trait Program: Send + Sync {
         Vec::new()
     }
 
+    /// Whether its users have something to do before the load starts, up to [`Db::gate`]; it is in no
+    /// figure.
+    fn has_prologue(&self) -> bool {
+        false
+    }
+
     /// Makes one virtual user. It lives on the thread that calls this.
     fn user(&self, id: UserId, db: Db) -> User;
 }

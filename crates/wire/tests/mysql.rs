@@ -497,6 +497,56 @@ fn simple_mode_writes_literals_and_one_text() {
 }
 
 #[test]
+fn joined_statements_share_a_text_with_their_neighbours_in_every_mode() {
+    for mode in [QueryMode::Prepared, QueryMode::Extended] {
+        let mut set = Statements::new();
+        let (begin, add) = (set.add("begin").joined(), set.add("do $1").joined());
+        let other = set.add("select 1");
+        let mut exchange = exchange(mode, without_eof());
+        let (seven, long) = ([Value::Int(7)], "x".repeat(9_000_000));
+        exchange.push(true, &begin, &[]);
+        exchange.push(false, &add, &seven);
+        exchange.push(false, &other, &[]);
+        exchange.push(false, &add, &[Value::Text("o'k")]);
+        exchange.push(false, &add, &[Value::Text(&long)]);
+        // No longer one packet: it goes apart.
+        exchange.push(false, &add, &[Value::Text(&long)]);
+        exchange.sync(false);
+        assert_eq!(
+            packets(exchange.outgoing()),
+            [(0, &b"\x03begin\n;do 7"[..])]
+        );
+        // Two results of one text; the second says that nothing follows.
+        let both = [
+            &b"\x07\0\0\x01\0\0\0\x09\0\0\0"[..],
+            b"\x07\0\0\x02\0\0\0\x01\0\0\0",
+        ];
+        assert_eq!(exchange.feed(&both.concat()).unwrap(), Fed::Send);
+        assert_eq!(packets(exchange.outgoing())[0].1, b"\x16select 1");
+        assert_eq!(exchange.feed(&prepared(3, 0)).unwrap(), Fed::Send);
+        assert_eq!(exchange.feed(OK).unwrap(), Fed::Send);
+        let text = packets(exchange.outgoing())[0].1;
+        assert!(
+            text.starts_with(b"\x03do 'o''k'\n;do 'xxx"),
+            "{}",
+            text.len()
+        );
+        assert_eq!(exchange.feed(&both.concat()).unwrap(), Fed::Send);
+        assert!(
+            packets(exchange.outgoing())[0]
+                .1
+                .starts_with(b"\x03do 'xxx")
+        );
+        // What fails ends the request, and may have left the transaction open.
+        assert_eq!(
+            exchange.feed(&refusal(1213, "40001")).unwrap(),
+            Fed::Complete
+        );
+        assert_eq!(exchange.results(), 5);
+    }
+}
+
+#[test]
 fn extended_mode_prepares_anew_and_has_the_server_forget() {
     let statement = Statements::new().add("do $1");
     let mut exchange = exchange(QueryMode::Extended, without_eof());

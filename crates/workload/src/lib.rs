@@ -29,6 +29,8 @@ mod load_mysql;
 mod loader;
 #[cfg(test)]
 mod played;
+#[cfg(test)]
+mod played_mysql;
 mod products;
 mod remains;
 mod sql;

@@ -4,7 +4,7 @@
 //! workload.
 
 use prony_session::{Ask, Conn, Db, Desk, Program, Rules, UserId};
-use prony_wire::Exchange;
+use prony_wire::{Exchange, Fed};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::task::{Context, Waker};
@@ -95,9 +95,15 @@ pub fn play<R: AsRef<[u8]>>(
     let mut clock_ns = 0;
     while !poll(&mut || user.as_mut().poll(&mut context).is_ready(), &desk) {
         assert_eq!(conn.ask(), Ask::Send);
-        let reply = answer(&conn.outgoing());
         conn.take_up();
-        conn.feed(reply.as_ref()).expect("the protocol holds");
+        loop {
+            let reply = answer(&conn.outgoing());
+            let fed = conn.feed(reply.as_ref()).expect("the protocol holds");
+            // Else the request goes on: MySQL's commands follow each other.
+            if fed == Fed::Complete {
+                break;
+            }
+        }
         clock_ns += 1000;
         conn.ready(clock_ns);
     }

@@ -7,7 +7,7 @@ use crate::Error;
 use prony_server::{Control, Product};
 
 /// # Errors
-/// The server is none that tpcb, tpcc and scripts run on.
+/// The server is none that tpcb and scripts run on.
 pub fn need_postgres(control: &Control) -> Result<(), Error> {
     if control.product() == Product::Postgres {
         return Ok(());
@@ -21,7 +21,7 @@ pub fn need_postgres(control: &Control) -> Result<(), Error> {
         problem: format!(
             "this workload runs on PostgreSQL alone, and the server is {product} {version}"
         ),
-        hint: "on MySQL and MariaDB: oltp_read_write and the others of its family, hot-row; \
+        hint: "on MySQL and MariaDB: oltp_read_write and the others of its family, hot-row, tpcc; \
                `prony workloads` lists them"
             .to_owned(),
     })

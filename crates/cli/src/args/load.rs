@@ -9,9 +9,9 @@ use prony_workload::LoadRequest;
 /// Arguments of `prony load`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Tables of this workload that are there already are replaced. With one job that is one transaction: a
-load that fails or is broken off (Ctrl-C) leaves them as they were. With more jobs it says what it
-leaves behind; start it again, or drop the rest with `prony clean`. A broken load of tpcc goes on
+Tables of this workload that are there already are replaced. With one job on PostgreSQL that is one
+transaction: a load that fails or is broken off (Ctrl-C) leaves them as they were. Else it says what
+it leaves behind; start it again, or drop the rest with `prony clean`. A broken load of tpcc goes on
 with the warehouses that are missing, one of oltp_* with the tables.
 
 Examples:

@@ -32,7 +32,7 @@ Examples:
   prony show last                              the result of the last run once more
   prony pgbench -c 64 -j 2 -T 60 bench         what pgbench does with these arguments
   prony hammerdbcli auto build.tcl             what hammerdbcli does with this script
-  prony sysbench oltp_read_write --tables=10 run   what sysbench does with these arguments
+  prony sysbench oltp_read_write run           what sysbench does with these arguments
 
 The result goes to stdout, everything else to stderr.";
 

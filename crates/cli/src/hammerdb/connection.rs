@@ -6,6 +6,7 @@ use prony_dialect::hammerdb::{Login, Product};
 use prony_server::Product as Engine;
 use prony_server::control::Error;
 use prony_server::{Control, Environment, Target};
+use std::path::Path;
 
 /// Where to connect. What the settings do not say (certificates, time-outs) comes from the customary
 /// environment, as for every program that uses libpq or MySQL's client.
@@ -148,7 +149,14 @@ pub fn words(error: &Error) -> String {
 /// As for the two.
 pub fn open(login: &Login) -> Result<(Target, Control), String> {
     let target = target(login)?;
-    let control = connect(&target)?;
+    let control = connect(&target).map_err(|words| match &login.socket {
+        // The shipped setting is the socket of another installation as often as not.
+        Some(path) if !Path::new(path).exists() => format!(
+            "{words}\nThere is no socket {path}: diset connection {} null connects by TCP",
+            login.product.key("socket")
+        ),
+        _ => words,
+    })?;
     Ok((target, control))
 }
 

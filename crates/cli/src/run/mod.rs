@@ -221,6 +221,7 @@ fn not_started(error: &prony_drive::Error, signals: &Signals) -> Failure {
             }
             failure
         }
+        Error::Unready(_) => server::told(Exit::Connect, &text),
         Error::Files { .. } | Error::Ring(_) => server::told(Exit::Usage, &text),
     }
 }

@@ -10,6 +10,7 @@ use prony_server::control::{Cause, Error, Failure};
 use prony_server::{Address, Environment, Target, resolve};
 use std::fmt::Write;
 use std::path::Path;
+use std::time::Duration;
 
 /// What the client libraries of MySQL and MariaDB say of a host that has no address.
 const UNKNOWN_HOST: u32 = 2005;
@@ -20,13 +21,24 @@ const LOST_AT_LOGIN: u32 = 2013;
 /// Of a log-in that fails on this side, and of answers that are no protocol.
 const TLS_FAILED: u32 = 2026;
 
+/// Time for a connection where nothing is said, seconds: sysbench's for the start of its threads.
+const WITHIN_S: u32 = 30;
+
 /// Where to connect, with the driver that was asked for.
 ///
 /// # Errors
 /// Lines of the log, without the one that names the function which failed.
 pub fn target(database: &Database) -> Result<(Driver, Target), String> {
+    target_within(database, WITHIN_S)
+}
+
+/// The same with so much time for it, seconds.
+///
+/// # Errors
+/// As [`target`].
+pub fn target_within(database: &Database, within_s: u32) -> Result<(Driver, Target), String> {
     let driver = driver(database)?;
-    let target = match driver {
+    let mut target = match driver {
         Driver::Mysql => mysql(&database.mysql)?,
         Driver::Pgsql => {
             let environment = Environment::from_process();
@@ -34,7 +46,18 @@ pub fn target(database: &Database) -> Result<(Driver, Target), String> {
                 .map_err(|error| pgsql_unreachable(&plain(&error.to_string())))?
         }
     };
+    let within = Duration::from_secs(u64::from(within_s.max(1)));
+    target.connect_timeout.get_or_insert(within);
+    for other in &mut target.others {
+        other.connect_timeout.get_or_insert(within);
+    }
     Ok((driver, target))
+}
+
+/// Whether a server took too long to let us in: sysbench has a status of its own for that.
+pub fn is_late(failures: &[Failure]) -> bool {
+    let last = failures.last();
+    last.is_some_and(|failure| matches!(failure.cause, Cause::Timeout))
 }
 
 /// The first server, with the others that take turns with it. Option files and variables of the

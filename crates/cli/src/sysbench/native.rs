@@ -15,6 +15,7 @@ use prony_dialect::sysbench::{
     unsupported, workload_plan,
 };
 use prony_plan::{QueryMode, WorkloadPlan};
+use prony_server::control::Error;
 use prony_server::{Control, Target};
 use prony_workload::oltp::manner::Manner;
 use prony_workload::oltp::{OLTP_READ_WRITE, Oltp, OltpProgram, engine, named, options};
@@ -84,7 +85,8 @@ fn target(call: &Call, native: &Native) -> Result<(Driver, Target), Ended> {
     if let Err(lines) = known {
         return Err(not_begun(call, native.command, lines, NO_DRIVER));
     }
-    connection::target(database).map_err(|lines| {
+    let within_s = native.settings.thread_init_timeout_s;
+    connection::target_within(database, within_s).map_err(|lines| {
         let reason = prony_dialect::sysbench::NOT_CONNECTED;
         not_begun(call, native.command, lines, reason)
     })
@@ -104,6 +106,11 @@ fn run(call: &Call, asked: &Asked<'_>, driver: Driver, target: Target) -> Result
     let native = asked.native;
     let database = &native.settings.database;
     let mut control = Control::connect(&target).map_err(|error| {
+        if let Error::Connect(failures) = &error
+            && connection::is_late(failures)
+        {
+            return bench::late(call, &native.settings);
+        }
         let lines = connection::refused(database, driver, &error);
         let reason = prony_dialect::sysbench::NOT_CONNECTED;
         not_begun(call, native.command, lines, reason)

@@ -1,6 +1,7 @@
 //! The whole loop on a simulated network: exact figures, in milliseconds of real time.
 
 mod counts;
+mod prologue;
 mod shared;
 mod starts;
 #[allow(dead_code)]

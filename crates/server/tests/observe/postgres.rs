@@ -1,7 +1,7 @@
 //! PostgreSQL.
 
 use super::{connect, eventually, usual};
-use prony_server::embedded::shared;
+use prony_server::embedded::{Options, Server, find, shared};
 use prony_server::observe::counters::{Activity, Checkpoint};
 use prony_server::observe::machine::{neighbour, task_cpu_s};
 use prony_server::observe::{Reader, observe, round_trip, state};
@@ -58,6 +58,87 @@ fn settings_tables_and_durability() {
     control.execute("drop table lost").unwrap();
     let durability = state(&mut control, &facts).unwrap().durability.unwrap();
     assert_eq!((durability.class, durability.because.len()), ("D3", 0));
+}
+
+/// A program that ends with the test, however that ends.
+struct Ends(std::process::Child);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn replicas_and_what_they_add() {
+    let installation = find().expect("PostgreSQL's programs");
+    let server = Server::start(&installation, &Options::default()).expect("it starts");
+    let mut control = connect(&server.url());
+    let facts = observe(&mut control).unwrap();
+    // What receives the log is a replica to the server.
+    let folder = server.directory().join("received");
+    std::fs::create_dir(&folder).unwrap();
+    let receiver = std::process::Command::new(installation.bin_dir.join("pg_receivewal"))
+        .args([
+            "--synchronous",
+            "--no-password",
+            "--username=postgres",
+            "--directory",
+        ])
+        .arg(&folder)
+        .arg("--host")
+        .arg(server.socket_dir())
+        .arg(format!("--port={}", server.port()))
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let _receiver = Ends(receiver);
+    eventually("a replica", || {
+        let found = state(&mut control, &facts).unwrap();
+        found.replication == Some("asynchronous") && found.durability.unwrap().class == "D3"
+    });
+    control
+        .execute("alter system set synchronous_standby_names = 'pg_receivewal'")
+        .unwrap();
+    control.execute("select pg_reload_conf()").unwrap();
+    eventually("one that commits wait for", || {
+        let found = state(&mut control, &facts).unwrap();
+        found.replication == Some("synchronous") && found.durability.unwrap().class == "D4"
+    });
+    let found = state(&mut control, &facts).unwrap();
+    assert_eq!(found.replicas[0].name, "pg_receivewal");
+    assert_eq!(
+        (found.replicas[0].mode.as_str(), found.is_replica),
+        ("sync", Some(false))
+    );
+    let mut reader = Reader::new(&mut control).unwrap();
+    eventually("its lag", || {
+        reader
+            .read(&mut control)
+            .unwrap()
+            .replication_lag_bytes
+            .is_some()
+    });
+}
+
+#[test]
+fn a_table_that_is_locked_holds_nothing_up() {
+    let mut control = database("observe_locked");
+    control.execute("create table t(n int)").unwrap();
+    let mut holder = connect(&shared().url_for("observe_locked"));
+    holder
+        .execute("begin; lock table t in access exclusive mode")
+        .unwrap();
+    let facts = observe(&mut control).unwrap();
+    let found = state(&mut control, &facts).unwrap();
+    let what: Vec<&str> = found.missing.iter().map(|one| one.what.as_str()).collect();
+    assert_eq!((what, found.tables.len()), (vec!["tables"], 0));
+    assert!(found.database_bytes.is_some() && found.replication.is_some());
+    holder.execute("commit").unwrap();
+    assert_eq!(state(&mut control, &facts).unwrap().tables.len(), 1);
+    let left = control.query_value("show lock_timeout").unwrap();
+    assert_eq!(left.as_deref(), Some("0"));
 }
 
 #[test]

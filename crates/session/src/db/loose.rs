@@ -31,6 +31,11 @@ impl Db {
         self.conn.start(self.conn.now.get());
     }
 
+    /// Waits for the common start of all users, where the program has a prologue; else it is there.
+    pub async fn gate(&mut self) {
+        self.wait(Ask::Gate).await;
+    }
+
     /// Opens a new connection in place of this one; one try.
     ///
     /// # Errors

@@ -2,7 +2,13 @@
 //!
 //! In: the values of a yield. Out: [`Asked`]. Must never: trust them: a script can reach the yield.
 
-use mlua::{Error, FromLuaMulti, Lua, LuaString, MultiValue, Value};
+use mlua::{Error, LuaString, Value, Variadic};
+
+/// Before the first of the numbers by which the prelude asks.
+const BASE: f64 = 9_007_199_254_740_000.0;
+
+/// The values of a yield, taken as they are on Lua's stack.
+pub type Yielded = (Value, Value, Value, Variadic<Value>);
 
 /// What is asked of the loop; `prelude/core.lua` has the same numbers.
 pub enum Asked {
@@ -11,7 +17,7 @@ pub enum Asked {
     /// A text is executed.
     Query(LuaString),
     /// A prepared statement is executed with these values.
-    Execute(usize, MultiValue),
+    Execute(usize, Value, Variadic<Value>),
     /// A statement is prepared.
     Prepare(LuaString),
     /// The rows of the last reply.
@@ -36,53 +42,67 @@ pub enum Asked {
     Linger,
     /// The script ignores an error that is not one of those that are ignored.
     Restart,
+    /// The thread is ready for its events.
+    Ready,
+    /// The event is done; whether another begins.
+    Next,
 }
 
 fn unknown() -> Error {
     Error::RuntimeError("coroutine.yield() was called outside of a coroutine".to_owned())
 }
 
-fn number(value: Option<Value>) -> Option<f64> {
-    match value? {
-        Value::Integer(number) => Some(number as f64),
-        Value::Number(number) => Some(number),
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Integer(number) => Some(*number as f64),
+        Value::Number(number) => Some(*number),
         _ => None,
     }
 }
 
-fn lossy(value: Option<Value>) -> String {
-    let text = value.as_ref().and_then(Value::as_string);
-    text.map(|text| text.to_string_lossy()).unwrap_or_default()
+fn text(value: Value) -> mlua::Result<LuaString> {
+    match value {
+        Value::String(text) => Ok(text),
+        _ => Err(unknown()),
+    }
 }
 
-impl FromLuaMulti for Asked {
-    fn from_lua_multi(mut values: MultiValue, _: &Lua) -> mlua::Result<Self> {
-        let Some(what) = values.pop_front() else {
+fn lossy(value: &Value) -> String {
+    let text = value.as_string().map(|text| text.to_string_lossy());
+    text.unwrap_or_default()
+}
+
+impl Asked {
+    /// What the values of a yield ask.
+    ///
+    /// # Errors
+    /// They are not the prelude's.
+    #[inline]
+    pub fn of((what, first, second, rest): Yielded) -> mlua::Result<Self> {
+        if what.is_nil() {
             return Ok(Asked::Nothing);
-        };
-        let what = number(Some(what)).ok_or_else(unknown)?;
-        let mut text = || match values.pop_front() {
-            Some(Value::String(text)) => Ok(text),
-            _ => Err(unknown()),
-        };
-        Ok(match what as i64 {
-            1 => Asked::Query(text()?),
+        }
+        let what = number(&what).ok_or_else(unknown)?;
+        Ok(match (what - BASE) as i64 {
+            1 => Asked::Query(text(first)?),
             2 => {
-                let id = number(values.pop_front()).ok_or_else(unknown)?;
-                Asked::Execute(id as usize, values)
+                let id = number(&first).ok_or_else(unknown)?;
+                Asked::Execute(id as usize, second, rest)
             }
-            3 => Asked::Prepare(text()?),
+            3 => Asked::Prepare(text(first)?),
             4 => Asked::Rows,
             5 => Asked::More,
             6 => Asked::Start,
             7 => Asked::Stop,
             8 => Asked::Forget,
-            9 => Asked::Sleep(number(values.pop_front()).unwrap_or_default()),
+            9 => Asked::Sleep(number(&first).unwrap_or_default()),
             10 => Asked::Renew,
-            11 => Asked::Count(number(values.pop_front()).unwrap_or_default() as i64),
-            12 => Asked::Fail(lossy(values.pop_front()), lossy(values.pop_front())),
+            11 => Asked::Count(number(&first).unwrap_or_default() as i64),
+            12 => Asked::Fail(lossy(&first), lossy(&second)),
             13 => Asked::Linger,
             14 => Asked::Restart,
+            15 => Asked::Ready,
+            16 => Asked::Next,
             _ => return Err(unknown()),
         })
     }

@@ -4,7 +4,7 @@
 //! connection that is opened when it is first needed. Must never: be part of a load.
 
 use super::answer::{Answer, Failure};
-use super::asked::Asked;
+use super::asked::{Asked, Yielded};
 use super::settings::Driver;
 use super::state::{Shared, State};
 use mlua::{Lua, MultiValue, Result, Table};
@@ -25,9 +25,9 @@ struct Line {
 pub(super) fn answers(state: &State, shared: &Arc<Shared>) -> Result<()> {
     let shared = Arc::clone(shared);
     let line = Rc::new(RefCell::new(Line::default()));
-    let answer = state
-        .lua
-        .create_function(move |lua, asked: Asked| line.borrow_mut().answer(lua, &shared, asked))?;
+    let answer = state.lua.create_function(move |lua, asked: Yielded| {
+        line.borrow_mut().answer(lua, &shared, Asked::of(asked)?)
+    })?;
     state.core.raw_set("answer", answer)
 }
 

@@ -75,10 +75,15 @@ impl Program for LuaProgram {
         &["event"]
     }
 
+    fn has_prologue(&self) -> bool {
+        self.task == Task::Run
+    }
+
     fn user(&self, id: UserId, db: Db) -> Boxed {
         let owner = Owner {
             id,
             is_legacy: Some(self.is_legacy),
+            is_front: false,
         };
         let user = User::new(&self.shared, &self.task, &owner, self.beat(id.worker));
         let shared = Arc::clone(&self.shared);

@@ -40,7 +40,11 @@ impl Front {
             workers: 1,
             seed: 0,
         };
-        let owner = Owner { id, is_legacy };
+        let owner = Owner {
+            id,
+            is_legacy,
+            is_front: true,
+        };
         let wrong = |error: mlua::Error| refused(&error, &shared.settings);
         let state = State::new(&shared, &owner).map_err(wrong)?;
         super::front::answers(&state, &shared).map_err(wrong)?;

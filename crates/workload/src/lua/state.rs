@@ -37,6 +37,8 @@ pub struct Owner {
     pub id: UserId,
     /// Whether the script declares no options; none before it was read for the first time.
     pub is_legacy: Option<bool>,
+    /// It is a state of the front's: there is no loop.
+    pub is_front: bool,
 }
 
 /// One state of Lua.
@@ -156,6 +158,7 @@ fn host(lua: &Lua, shared: &Arc<Shared>, owner: &Owner) -> Result<Table> {
     host.set("path", settings.search_path.as_str())?;
     host.set("cpath", settings.c_search_path.as_deref())?;
     host.set("is_legacy", owner.is_legacy)?;
+    host.set("is_front", owner.is_front)?;
     let argv = lua.create_table()?;
     for (place, argument) in settings.argv.iter().enumerate() {
         argv.raw_set(place, argument.as_str())?;

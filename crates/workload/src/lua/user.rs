@@ -4,7 +4,7 @@
 //! of Lua share a state; end a run by an error that the script may catch.
 
 use super::answer::{Answer, Failure, rows};
-use super::asked::Asked;
+use super::asked::{Asked, Yielded};
 use super::help::Refused;
 use super::ignored;
 use super::listener::{SqlFailure, Step};
@@ -14,7 +14,7 @@ use super::state::{Owner, Shared, State, explained, refused, words};
 use super::statements::Prepared;
 use super::values::Values;
 use super::watchdog::Beat;
-use mlua::{LuaString, MultiValue, Thread};
+use mlua::{LuaString, Thread, Value as LuaValue};
 use prony_session::{Db, DbError, Ended, Outcome, Query, Rows};
 use prony_wire::Value;
 use std::sync::Arc;
@@ -36,6 +36,8 @@ pub struct User {
     values: Values,
     /// It waits for its next event, and can be told that there is none.
     waits: bool,
+    /// When its event began, nanoseconds of the run's clock.
+    begun_ns: u64,
 }
 
 /// What the script's coroutine wants, or why it cannot go on.
@@ -75,6 +77,7 @@ impl User {
             prepared: Prepared::default(),
             values: Values::default(),
             waits: false,
+            begun_ns: 0,
         })
     }
 
@@ -87,13 +90,15 @@ impl User {
         self.beat.enter(self.state.lua.state());
         let resumed = match answer {
             // The answers of the hot path, without a detour.
-            Answer::Reply(rows, fields) => self.thread.resume::<Asked>((rows, fields)),
-            Answer::Done => self.thread.resume::<Asked>(()),
-            Answer::Flag(flag) => self.thread.resume::<Asked>(flag),
-            other => self.thread.resume::<Asked>(other),
+            Answer::Reply(rows, fields) => self.thread.resume::<Yielded>((rows, fields)),
+            Answer::Done => self.thread.resume::<Yielded>(()),
+            Answer::Flag(flag) => self.thread.resume::<Yielded>(flag),
+            other => self.thread.resume::<Yielded>(other),
         };
         self.beat.leave();
-        resumed.map_err(|error| self.give_up("thread_run", &words(&error)))
+        resumed
+            .and_then(Asked::of)
+            .map_err(|error| self.give_up("thread_run", &words(&error)))
     }
 
     /// A function of the script gave up.
@@ -124,7 +129,14 @@ impl User {
 
     async fn carry_out(&mut self, asked: Asked, db: &mut Db) -> Result<Answer, Ended> {
         Ok(match asked {
-            Asked::Execute(id, values) => self.execute(id, &values, db).await?,
+            Asked::Execute(id, first, rest) => {
+                let values = std::iter::once(&first).chain(rest.iter());
+                self.execute(id, values, db).await?
+            }
+            Asked::Next => {
+                self.end_event(db).await;
+                self.more(db).await?
+            }
             Asked::Query(text) => self.query(&text, db).await?,
             Asked::Prepare(text) => self.prepare(&text, db).await?,
             Asked::Rows => match rows(&self.state.lua, &db.last_reply()) {
@@ -139,9 +151,7 @@ impl User {
                 Answer::Done
             }
             Asked::Stop => {
-                if db.is_under_way() {
-                    db.end_open(Outcome::Committed);
-                }
+                self.end_event(db).await;
                 Answer::Done
             }
             Asked::Forget => {
@@ -164,6 +174,10 @@ impl User {
                 count(db, counter);
                 Answer::Done
             }
+            Asked::Ready => {
+                db.gate().await;
+                Answer::Done
+            }
             Asked::Linger => {
                 db.linger();
                 Answer::Done
@@ -180,13 +194,27 @@ impl User {
         })
     }
 
+    /// The event is done.
+    async fn end_event(&mut self, db: &mut Db) {
+        if db.is_under_way() {
+            if db.noticed_ns() == self.begun_ns {
+                // An event that asked for nothing: the clock is read for its end.
+                db.sleep(Duration::from_nanos(1)).await;
+            }
+            db.end_open(Outcome::Committed);
+        }
+    }
+
     /// Waits for the next event.
     async fn more(&mut self, db: &mut Db) -> Result<Answer, Ended> {
         self.waits = true;
         let started = db.start(0).await;
         self.waits = false;
         match started {
-            Ok(()) => Ok(Answer::Flag(true)),
+            Ok(()) => {
+                self.begun_ns = db.noticed_ns();
+                Ok(Answer::Flag(true))
+            }
             Err(Ended::Failed(reason)) => Err(self.give_up("thread_run", &reason)),
             Err(Ended::Stopped | Ended::Finished) => Ok(Answer::Flag(false)),
         }
@@ -226,7 +254,7 @@ impl User {
     async fn execute(
         &mut self,
         id: usize,
-        values: &MultiValue,
+        values: impl Iterator<Item = &LuaValue>,
         db: &mut Db,
     ) -> Result<Answer, Ended> {
         let Some(statement) = self.prepared.get(id) else {
@@ -337,7 +365,7 @@ impl Drop for User {
                 Ok(Asked::Query(_) | Asked::Prepare(_) | Asked::Execute(..) | Asked::Renew) => {
                     Answer::Failed(Failure::own("the run is over"))
                 }
-                Ok(Asked::More) => Answer::Flag(false),
+                Ok(Asked::More | Asked::Next) => Answer::Flag(false),
                 Ok(_) => Answer::Done,
             };
         }

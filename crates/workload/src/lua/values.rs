@@ -3,7 +3,7 @@
 //! In: what a script has bound. Out: values that borrow from a buffer of the user's. Must never: keep a
 //! value of Lua, or allocate once the buffer has grown to what the script binds.
 
-use mlua::{MultiValue, Value as LuaValue};
+use mlua::Value as LuaValue;
 use prony_wire::Value;
 use std::ops::Range;
 
@@ -26,11 +26,15 @@ pub struct Values {
 
 impl Values {
     /// Takes the first `count` of these; what is missing is NULL. False if a text is not UTF-8.
-    pub fn take(&mut self, values: &MultiValue, count: usize) -> bool {
+    pub fn take<'a>(
+        &mut self,
+        mut values: impl Iterator<Item = &'a LuaValue>,
+        count: usize,
+    ) -> bool {
         self.texts.clear();
         self.slots.clear();
-        for place in 0..count {
-            let slot = match values.get(place) {
+        for _ in 0..count {
+            let slot = match values.next() {
                 Some(LuaValue::Integer(number)) => Slot::Int(*number),
                 // What has no fraction goes as a whole number.
                 Some(LuaValue::Number(number))

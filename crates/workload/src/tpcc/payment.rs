@@ -52,7 +52,8 @@ impl Sql {
         let counted = if profile.counters { COUNTED } else { "" };
         let data = match set.engine {
             Engine::Postgres => "$5 || c_data",
-            Engine::MySql => "concat($5, c_data)",
+            // The connection's character set is another than the column's.
+            Engine::MySql => "concat(convert($5 using latin1), c_data)",
         };
         let customer = CUSTOMER
             .replace("{counted}", counted)

@@ -49,11 +49,8 @@ fn statements_results_and_parameters() {
             assert!(ran.text.contains(wanted), "{wanted}\n{}", ran.text);
         }
         assert_eq!(ran.events, 3);
-        assert_eq!(ran.queries.reconnects, 1);
-        assert!(
-            ran.queries.reads >= 3 && ran.queries.writes >= 5 && ran.queries.others >= 2,
-            "{ran:?}"
-        );
+        // What threads do before the load starts is in no figure.
+        assert_eq!((ran.queries.all(), ran.queries.reconnects), (3, 0));
     }
 }
 

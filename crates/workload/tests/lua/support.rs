@@ -1,6 +1,6 @@
 //! A script, a server, and what became of a run.
 
-use prony_drive::{Driven, Incident, Job, Observer, Start, run};
+use prony_drive::{Driven, Error, Incident, Job, Observer, Start, run};
 use prony_measure::Queries;
 use prony_plan::{DrivePlan, IoEngine, Pace, QueryMode, Stop};
 use prony_server::{Control, Environment, Target, embedded};
@@ -299,12 +299,20 @@ fn go(
         interrupt: &heard.ended,
         tap: None,
     };
+    let driven = match run(&job, &mut Silent) {
+        Ok(driven) => driven,
+        Err(Error::Unready(reason)) => {
+            ran.failures = vec![reason];
+            return Ok(());
+        }
+        Err(error) => panic!("{error}"),
+    };
     let Driven {
         collected,
         events,
         failure,
         ..
-    } = run(&job, &mut Silent).expect("the run starts");
+    } = driven;
     let failed = events
         .into_iter()
         .filter(|event| event.what == Incident::UserFailed);

@@ -3,6 +3,7 @@
 use crate::rich::rich_seed;
 use crate::support::{Base, drive, ran, sums};
 use prony_plan::{QueryMode, Stop};
+use prony_workload::oltp::engine::Engine;
 use prony_workload::tpcc::profile::Profile;
 
 const TRANSACTIONS: u64 = 400;
@@ -17,7 +18,7 @@ fn each_mode_leaves_the_same_data_and_tells_the_same() {
         // The same as the one before, here, but for its name.
         ("hammerdb-4.6", &[QueryMode::Extended], &modes[..1]),
     ] {
-        let known = Profile::find(profile).expect("listed");
+        let known = Profile::find(profile).expect("listed").on(Engine::MySql);
         let seed = rich_seed(known, 2, TRANSACTIONS);
         let mut first = None;
         for protocol in protocols {

@@ -34,6 +34,7 @@ pub(super) fn watch(job: &Job, schedule: Schedule, tell: &Sender<Told>, stopped:
         schedule,
         tell,
         control: None,
+        refused: false,
         reader: None,
         source: Source::new(job.exporter.as_ref()),
         happenings: Happenings::default(),
@@ -42,6 +43,7 @@ pub(super) fn watch(job: &Job, schedule: Schedule, tell: &Sender<Told>, stopped:
         queries_before: (0, 0.0),
     };
     watcher.connect();
+    watcher.refused = watcher.control.is_none();
     let mut before = watcher.look();
     let stop = loop {
         match watcher.wait(stopped) {
@@ -67,6 +69,9 @@ struct Watcher<'a> {
     schedule: Schedule,
     tell: &'a Sender<Told>,
     control: Option<Control>,
+    /// It was refused before it was ever connected: it does not ask again, as each attempt costs the
+    /// server a process and a line in its log.
+    refused: bool,
     reader: Option<Reader>,
     source: Source<'a>,
     happenings: Happenings,
@@ -173,7 +178,7 @@ impl Watcher<'_> {
 
     /// Looks again and tells the row since `before`.
     fn row(&mut self, before: Sample) -> Sample {
-        if self.control.is_none() {
+        if self.control.is_none() && !self.refused {
             self.connect();
         }
         let now = self.look();

@@ -14,9 +14,10 @@ use crate::run::keep::Keeper;
 use crate::signals::Signals;
 use fairness::Shares;
 use prony_dialect::sysbench::{
-    Command, Compat, DONE, Driver, EVENTS_DONE, EXIT_FORCED, FORCED_SHUTDOWN, Level, NOT_CONNECTED,
-    Progress, QUEUE_FULL, Report, Settings, THREADS_FAILED, TIME_DONE, checkpoint, debug,
-    drive_plan, failing_function, fatal, function_failed, progress, repeated, report,
+    Command, Compat, DONE, Driver, EVENTS_DONE, EXIT_FORCED, EXIT_LATE, FORCED_SHUTDOWN, Level,
+    NOT_CONNECTED, Progress, QUEUE_FULL, Report, Settings, THREADS_FAILED, TIME_DONE, checkpoint,
+    debug, drive_plan, failing_function, fatal, function_failed, progress, repeated, report,
+    threads_late,
 };
 use prony_drive::{ConnectError, Driven, Error, Incident, Job};
 use prony_plan::{DrivePlan, WorkloadPlan};
@@ -119,6 +120,17 @@ pub fn run(
                 writer.discard();
             }
             signals.pass_on();
+            if told() {
+                return Err(Ended::Status(1));
+            }
+            if let Error::Connect {
+                source: ConnectError::Refused { failures, .. },
+                ..
+            } = &error
+                && connection::is_late(failures)
+            {
+                return Err(late(call, settings));
+            }
             return Err(call.fails(&not_begun(bench, &error)));
         }
     };
@@ -200,6 +212,13 @@ fn started(call: &Call, settings: &Settings) {
             call.log(Level::Debug, &debug(&format!("{name} thread started")));
         }
     }
+}
+
+/// Threads that were not connected in time.
+pub fn late(call: &Call, settings: &Settings) -> Ended {
+    let text = threads_late(settings.thread_init_timeout_s);
+    call.log(Level::Fatal, &fatal(&text));
+    Ended::Status(EXIT_LATE)
 }
 
 /// The lines of the log where the threads did not begin.

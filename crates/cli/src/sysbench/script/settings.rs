@@ -12,7 +12,7 @@ use prony_dialect::sysbench::{
 use prony_server::Target;
 use prony_workload::lua::{self, Given, Ignored, Random, Settings, Value};
 use prony_workload::oltp::distribution::Distribution;
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -85,10 +85,13 @@ fn number(name: &str) -> Option<u64> {
 /// The script's path, as messages name it, and its text.
 fn read(asked: &Script) -> Result<(String, Vec<u8>), Ended> {
     let ScriptSource::File(path) = &asked.source else {
-        print(&Printed {
-            stdout: "Reading the script from the standard input:\n\n".to_owned(),
-            stderr: String::new(),
-        });
+        // Whoever types is told that it is time.
+        if std::io::stdin().is_terminal() {
+            print(&Printed {
+                stdout: "Reading the script from the standard input:\n\n".to_owned(),
+                stderr: String::new(),
+            });
+        }
         let mut text = Vec::new();
         let read = std::io::stdin().lock().read_to_end(&mut text);
         read.map_err(|error| refuses(&format!("standard input cannot be read: {error}\n")))?;

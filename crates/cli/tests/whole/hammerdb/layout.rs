@@ -1,6 +1,7 @@
 //! The layout of the output beside that of HammerDB 4.6, as recorded of the same scripts: every line
 //! the same but for numbers, dates and passwords.
 
+use super::maria::maria_head;
 use super::{Hammer, lines};
 use crate::common::ok;
 use std::collections::BTreeMap;
@@ -9,17 +10,20 @@ use std::collections::BTreeMap;
 const BUILD: &str = include_str!("build.txt");
 /// Lines of a run in their order.
 const RUN: &str = include_str!("run.txt");
+/// The same of MariaDB.
+const BUILD_MARIA: &str = include_str!("build_maria.txt");
+const RUN_MARIA: &str = include_str!("run_maria.txt");
 
 /// A line without what differs from run to run.
 fn shape(hammer: &Hammer, line: &str) -> String {
     let temp = hammer.temp();
     let line = line.replace(temp.to_str().expect("a path of the test"), "/tmp");
-    if let Some(job) = line.strip_prefix("jobid=") {
+    if let Some((before, job)) = line.split_once("jobid=") {
         assert!(
             job.len() == 24 && job.bytes().all(|b| b.is_ascii_hexdigit()),
             "{job}"
         );
-        return "jobid=ID".to_owned();
+        return format!("{before}jobid=ID");
     }
     for dated in ["Vuser 1:Start:", "Vuser 1:End:"] {
         if let Some(date) = line.strip_prefix(dated) {
@@ -38,6 +42,30 @@ fn shape(hammer: &Hammer, line: &str) -> String {
     shape
 }
 
+/// How often each line comes.
+fn counts(lines: &str) -> BTreeMap<String, u32> {
+    let lines = lines.lines().filter_map(|line| line.split_once(' '));
+    let counted = lines.map(|(count, line)| (line.to_owned(), count.parse().expect("a count")));
+    counted.collect()
+}
+
+fn counted(shapes: Vec<String>) -> BTreeMap<String, u32> {
+    let mut counts = BTreeMap::new();
+    for shape in shapes {
+        *counts.entry(shape).or_default() += 1;
+    }
+    counts
+}
+
+/// The lines of a run, without what a rehearsal adds: the recorded ones were none.
+fn run_shapes(hammer: &Hammer, shown: &str) -> Vec<String> {
+    let mut printed = shapes(hammer, shown, "Script loaded");
+    let before = printed.len();
+    printed.retain(|line| !line.contains("A rehearsal: each minute of this test lasted N s"));
+    assert_eq!(before, printed.len() + 1, "{shown}");
+    printed
+}
+
 fn shapes(hammer: &Hammer, shown: &str, from: &str) -> Vec<String> {
     let all = lines(shown).into_iter();
     let all = all.skip_while(|line| !line.starts_with(from));
@@ -49,23 +77,38 @@ fn the_output_is_laid_out_as_that_of_hammerdb() {
     // The names that were recorded.
     let hammer = Hammer::new("tpcc");
     let shown = ok(&hammer.input(&hammer.build(1, 1)));
-    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
-    for shape in shapes(&hammer, &shown, "Script cleared") {
-        *counts.entry(shape).or_default() += 1;
-    }
-    let recorded: BTreeMap<String, u32> = BUILD
-        .lines()
-        .filter_map(|line| line.split_once(' '))
-        .map(|(count, line)| (line.to_owned(), count.parse().expect("a count")))
-        .collect();
-    assert_eq!(counts, recorded);
+    let built = counted(shapes(&hammer, &shown, "Script cleared"));
+    assert_eq!(built, counts(BUILD));
 
     let shown = ok(&hammer.input(&hammer.run(0, 1)));
     let recorded: Vec<String> = RUN.lines().map(str::to_owned).collect();
-    let mut printed = shapes(&hammer, &shown, "Script loaded");
-    // Of a rehearsal alone; the recorded one was none.
-    let before = printed.len();
-    printed.retain(|line| !line.contains("A rehearsal: each minute of this test lasted N s"));
-    assert_eq!(before, printed.len() + 1, "{shown}");
-    assert_eq!(printed, recorded);
+    assert_eq!(run_shapes(&hammer, &shown), recorded);
+}
+
+#[test]
+fn the_output_for_mariadb_is_laid_out_as_that_of_hammerdb() {
+    let hammer = Hammer::new("maria");
+    let head = maria_head("tpcc");
+    let build = format!(
+        "{head}diset tpcc maria_count_ware 1\ndiset tpcc maria_num_vu 1\nbuildschema\nvudestroy\n"
+    );
+    let shown = ok(&hammer.auto(&build));
+    let mut built = counted(shapes(&hammer, &shown, "Script cleared"));
+    // Prony builds the second indexes behind the rows, and says so.
+    assert_eq!(built.remove("Vuser N:CREATING TPCC INDEXES"), Some(1));
+    assert_eq!(built, counts(BUILD_MARIA));
+
+    let run = format!(
+        "{head}diset tpcc maria_rampup 0\ndiset tpcc maria_duration 1\n\
+         diset tpcc maria_timeprofile true\nloadscript\nprint dict\nvuset vu 1\nvucreate\n\
+         puts \"VURUN RETURNED: [ vurun ]\"\nvudestroy\nquit\n"
+    );
+    let shown = ok(&hammer.auto(&run));
+    let recorded: Vec<String> = RUN_MARIA.lines().map(str::to_owned).collect();
+    assert_eq!(run_shapes(&hammer, &shown), recorded);
+    let profile = hammer.log("hdbxtprofile.log");
+    assert!(
+        profile.starts_with("MariaDB Hammerdb Time Profile Report @ "),
+        "{profile}"
+    );
 }

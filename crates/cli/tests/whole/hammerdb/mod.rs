@@ -2,6 +2,7 @@
 //! tests. A minute lasts two seconds here, as in a rehearsal.
 
 mod layout;
+mod maria;
 mod trouble;
 
 use crate::common::{Bench, PATIENCE, files, hidden, number, ok, said};
@@ -86,6 +87,19 @@ impl Hammer {
         self.silent(child.wait_with_output().expect("it ends"))
     }
 
+    /// Commands from a file, to the end.
+    pub fn auto(&self, script: &str) -> Output {
+        let path = self.bench.home.join("script.tcl");
+        std::fs::write(&path, script).expect("a file");
+        let mut command = self.command();
+        let output = command.arg("auto").arg(&path).output().expect("it starts");
+        // It is a script's place for passwords.
+        std::fs::remove_file(&path).expect("it is there");
+        let server = prony_server::embedded::shared_mariadb();
+        hidden(server.password().reveal(), &output, &self.bench.home);
+        self.silent(output)
+    }
+
     /// Neither password is in an output or a file.
     pub fn silent(&self, output: Output) -> Output {
         hidden(ROLE_PASSWORD, &output, &self.bench.home);
@@ -144,6 +158,11 @@ pub fn lines(text: &str) -> Vec<String> {
 
 /// NOPM and TPM of the only result.
 pub fn result(shown: &str) -> (u64, u64) {
+    result_of("PostgreSQL", shown)
+}
+
+/// The same of another database.
+pub fn result_of(database: &str, shown: &str) -> (u64, u64) {
     let found: Vec<&str> = shown.lines().filter(|line| line.contains("NOPM")).collect();
     assert_eq!(found.len(), 1, "{shown}");
     let line = found[0].trim_start_matches('\r');
@@ -151,7 +170,7 @@ pub fn result(shown: &str) -> (u64, u64) {
     let words: Vec<&str> = rest.expect(line).split(' ').collect();
     assert_eq!(
         [words[1], words[2], words[4], words[5]],
-        ["NOPM", "from", "PostgreSQL", "TPM"]
+        ["NOPM", "from", database, "TPM"]
     );
     let number = |word: &str| word.parse().expect("a number");
     (number(words[0]), number(words[3]))

@@ -19,8 +19,10 @@ const CHECKPOINT: &str = "select pg_wal_lsn_diff(redo_lsn, '0/0'), \
 const SESSIONS: &str = "select state, wait_event_type, wait_event, count(*), \
      count(*) filter (where application_name = 'pg_dump') from pg_stat_activity \
      where backend_type = 'client backend' and pid <> pg_backend_pid() group by 1, 2, 3";
+/// What only receives the log replays nothing.
 const REPLICAS: &str = "select max(pg_wal_lsn_diff(case when pg_is_in_recovery() \
-     then pg_last_wal_receive_lsn() else pg_current_wal_lsn() end, replay_lsn)), \
+     then pg_last_wal_receive_lsn() else pg_current_wal_lsn() end, \
+     coalesce(replay_lsn, flush_lsn))), \
      max(extract(epoch from replay_lag)) from pg_stat_replication";
 const MAY_SEE: &str = "select pg_has_role(current_user, 'pg_read_all_stats', 'member')";
 

@@ -16,6 +16,10 @@ const EXTENSIONS: &str =
 const REPLICAS: &str = "select coalesce(nullif(application_name, ''), client_addr::text, pid::text), \
      state, sync_state from pg_stat_replication where state is distinct from 'backup' order by 1";
 
+/// A table's size waits for whoever has locked it for himself. Statements that are sent together are one
+/// transaction: the setting ends with it, also behind a pooler.
+const PATIENCE: &str = "set local lock_timeout = '2s'; ";
+
 /// Rows: those counted as alive, or where nothing was counted yet those of the last analysis.
 fn tables() -> String {
     format!(
@@ -74,7 +78,12 @@ pub(super) fn read(control: &mut Control, facts: &Facts, state: &mut State) -> R
         let name = |row: &Row| cell(row, 0).map(str::to_owned);
         state.extensions = rows.iter().filter_map(name).collect();
     }
-    if let Some(rows) = ask(control, "tables", &tables(), missing)? {
+    if let Some(rows) = ask(
+        control,
+        "tables",
+        &(PATIENCE.to_owned() + &tables()),
+        missing,
+    )? {
         state.tables = rows.iter().filter_map(table).collect();
     }
     let mut waited_for = 0;

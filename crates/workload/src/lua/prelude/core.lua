@@ -5,25 +5,28 @@
 local host, core = ...
 
 local yield, resume, create = coroutine.yield, coroutine.resume, coroutine.create
-local running, status = coroutine.running, coroutine.status
-local MARK = {}
+local running, type = coroutine.running, type
 -- Coroutines of the script, inside each other, around what runs now.
 local depth = 0
 
--- What the loop can be asked for; request.rs has the same numbers.
-core.QUERY, core.EXECUTE, core.PREPARE, core.ROWS, core.MORE, core.START, core.STOP = 1, 2, 3, 4, 5, 6, 7
-core.FORGET, core.SLEEP, core.RENEW, core.COUNT, core.FAIL, core.LINGER, core.RESTART = 8, 9, 10, 11, 12, 13, 14
+-- What the loop can be asked for; asked.rs has the same numbers. They stand far from what scripts yield
+-- in coroutines of their own, so that one look tells whose a yield is.
+local FIRST, LAST = 9007199254740001, 9007199254740031
+
+for place, name in ipairs({
+   "QUERY", "EXECUTE", "PREPARE", "ROWS", "MORE", "START", "STOP", "FORGET", "SLEEP", "RENEW", "COUNT", "FAIL",
+   "LINGER", "RESTART", "READY", "NEXT",
+}) do
+   core[name] = FIRST - 1 + place
+end
 
 -- Asks, and gives what is answered. A user runs in a coroutine and is resumed with the answer; the
 -- states of the front have none and are answered at once.
-local function ask(...)
-   if core.answer then
+local ask = yield
+if host.is_front then
+   ask = function(...)
       return core.answer(...)
    end
-   if depth > 0 then
-      return yield(MARK, ...)
-   end
-   return yield(...)
 end
 core.ask = ask
 
@@ -32,8 +35,8 @@ local resumed
 
 local function after(co, ok, mark, ...)
    depth = depth - 1
-   if ok and mark == MARK then
-      return resumed(co, ask(...))
+   if ok and type(mark) == "number" and mark >= FIRST and mark <= LAST then
+      return resumed(co, ask(mark, ...))
    end
    return ok, mark, ...
 end

@@ -15,9 +15,9 @@ end
 
 -- A script may define another one.
 function thread_run(id)
-   local more, START, STOP = core.more, core.START, core.STOP
-   while more() do
-      ask(START)
+   local NEXT, FORGET = core.NEXT, core.FORGET
+   local more = ask(core.MORE)
+   while more do
       local event, ok, result = _G.event
       repeat
          ok, result = pcall(event, id)
@@ -32,10 +32,11 @@ function thread_run(id)
          end
       until ok
       if result then
-         ask(core.FORGET)
+         ask(FORGET)
          break
       end
-      ask(STOP)
+      -- It is done, and the next one begins when it is due.
+      more = ask(NEXT)
    end
 end
 core.thread_run = thread_run
@@ -74,6 +75,7 @@ function core.thread(chunk)
    if type(thread_init) == "function" then
       call("thread_init", thread_init, id)
    end
+   ask(core.READY)
    call("thread_run", thread_run, id)
    ask(core.LINGER)
    if type(thread_done) == "function" then

@@ -65,7 +65,7 @@ end
 
 function driver:connect()
    -- The front's states have none of the loop's.
-   if connected and not core.answer then
+   if connected and not host.is_front then
       error("connection creation failed: this thread has a connection already, and Prony gives each thread one;"
          .. " disconnect the first, or share it", 2)
    end

@@ -5,6 +5,7 @@
 //! owner alone.
 
 use super::{DOING, PREFIX, run};
+use crate::loader::lock_name;
 use crate::{Error, sql};
 use prony_server::Control;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -51,7 +52,7 @@ pub fn install(control: &mut Control, procedures: &[Procedure]) -> Result<(), Er
         return Ok(());
     }
     // Of two runs that begin together the second finds the procedures of the first.
-    let lock = "md5(concat('prony_tpcc ', database()))";
+    let lock = lock_name("prony tpcc procedures");
     run(control, &format!("do get_lock({lock}, 60)"))?;
     let made = make(control, procedures);
     let freed = run(control, &format!("do release_lock({lock})"));

@@ -34,12 +34,12 @@ pub fn procedures(profile: &Profile) -> [Procedure; 5] {
         ),
         of(
             payment::function(profile),
-            PAYMENT_PARAMETERS,
+            &format!("{PAYMENT_PARAMETERS}, {NAME_PARAMETER}, p_amount decimal(6,2)"),
             payment_body(profile),
         ),
         of(
             order_status::function(profile),
-            "p_w_id int, p_d_id int, p_c_id int, p_c_last varchar(16)",
+            &format!("p_w_id int, p_d_id int, p_c_id int, {NAME_PARAMETER}"),
             choosing(ORDER_STATUS, "p_w_id", "p_d_id"),
         ),
         of(
@@ -61,6 +61,10 @@ pub fn procedures(profile: &Profile) -> [Procedure; 5] {
 fn counted(profile: &Profile, text: &'static str) -> &'static str {
     if profile.counters { text } else { "" }
 }
+
+/// In the character set of the column, whatever the database's own is: else the index on names is
+/// of no use.
+const NAME_PARAMETER: &str = "p_c_last varchar(16) character set latin1 collate latin1_bin";
 
 /// Ends a procedure that has not found a row that must be there.
 const MISSING: &str = "begin
@@ -167,8 +171,7 @@ const SHOWN: &str = ",
       round(v_sum * (1 - v_discount) * (1 + v_w_tax + v_d_tax), 2), v_brands, v_last, v_credit,
       v_discount, v_w_tax, v_d_tax, now(), v_shown";
 
-const PAYMENT_PARAMETERS: &str = "p_w_id int, p_d_id int, p_c_w_id int, p_c_d_id int, p_c_id int, \
-     p_c_last varchar(16), p_amount decimal(6,2)";
+const PAYMENT_PARAMETERS: &str = "p_w_id int, p_d_id int, p_c_w_id int, p_c_d_id int, p_c_id int";
 
 fn payment_body(profile: &Profile) -> String {
     let kept = ",

@@ -1,0 +1,105 @@
+//! The same commands with the settings of MariaDB.
+
+use super::{Hammer, lines, result_of};
+use crate::common::{control, last, number, ok, said};
+use prony_server::embedded::shared_mariadb;
+use prony_store::State;
+
+/// Where the server is, and who; over TCP with a password.
+pub fn maria_head(database: &str) -> String {
+    let server = shared_mariadb();
+    format!(
+        "dbset db maria\ndbset bm TPC-C\ndiset connection maria_host 127.0.0.1\n\
+         diset connection maria_port {}\ndiset connection maria_socket null\n\
+         diset tpcc maria_user prony\ndiset tpcc maria_pass {}\ndiset tpcc maria_dbase {database}\n",
+        server.port(),
+        server.password().reveal(),
+    )
+}
+
+#[test]
+fn a_schema_on_mariadb_is_built_checked_run_and_deleted() {
+    let hammer = Hammer::new("maria_whole");
+    let head = maria_head("hammer_whole");
+    let mut root = control(&shared_mariadb().url());
+    let schemas = "select count(*) from information_schema.schemata \
+                   where schema_name = 'hammer_whole'";
+    let build = format!(
+        "{head}diset tpcc maria_count_ware 2\ndiset tpcc maria_num_vu 2\nbuildschema\nvudestroy\n\
+         checkschema\nvudestroy\n"
+    );
+    let shown = ok(&hammer.auto(&build));
+    let told = lines(&shown);
+    for line in [
+        "Building 2 Warehouses with 3 Virtual Users, 2 active + 1 Monitor VU(dict value maria_num_vu is set to 2)",
+        "Ready to create a 2 Warehouse MariaDB TPROC-C schema",
+        "Vuser 1:CREATING DATABASE hammer_whole",
+        "Vuser 1:Workers: 0 Active 2 Done",
+        "Vuser 1:CREATING TPCC STORED PROCEDURES",
+        "Vuser 1:TPCC SCHEMA COMPLETE",
+        "Vuser 1:hammer_whole TPROC-C Schema has been checked successfully.",
+    ] {
+        assert!(told.iter().any(|told| told == line), "{line}: {shown}");
+    }
+    assert_eq!(number(&mut root, schemas), 1);
+    let orders = "select sum(d_next_o_id) from hammer_whole.district";
+    let before = number(&mut root, orders);
+    assert_eq!(before, 2 * 10 * 3001);
+    let again = ok(&hammer.auto(&format!("{head}buildschema\n")));
+    let refusal = "Database hammer_whole exists but is not empty, specify a new or empty database";
+    assert!(again.contains(refusal), "{again}");
+
+    let output = hammer.auto(&format!(
+        "{head}diset tpcc maria_rampup 1\ndiset tpcc maria_duration 2\n\
+         diset tpcc maria_allwarehouse true\nloadscript\nvuset vu 3\ntcset refreshrate 1\n\
+         tcstart\nvurun\nvudestroy\n"
+    ));
+    let shown = ok(&output);
+    let (nopm, tpm) = result_of("MariaDB", &shown);
+    // Two minutes are four seconds.
+    let (in_window, ordered) = (nopm / 15, number(&mut root, orders) - before);
+    assert!(nopm > 0 && in_window <= ordered, "{in_window} {ordered}");
+    // Each transaction ends by one COMMIT or ROLLBACK, and 10 of 23 are new orders.
+    let ratio = tpm as f64 / nopm as f64;
+    assert!((2.0..2.7).contains(&ratio), "{tpm} / {nopm}");
+    assert!(shown.contains(" MariaDB tpm"), "{shown}");
+    let run = last(&hammer.bench);
+    assert_eq!((run.workload.scale, run.drive.clients), (2, 3));
+    assert_eq!(run.state, State::Complete, "{}", said(&output));
+    let names: Vec<&str> = run.rates.iter().map(|rate| rate.name.as_str()).collect();
+    assert_eq!(names, ["NOPM", "TPM"]);
+    let jobs = ok(&hammer.auto("puts [ jobs ]\n"));
+    assert!(!jobs.is_empty());
+
+    // What is not TPROC-C's is not dropped.
+    let mine = "create table hammer_whole.mine (n int)";
+    root.execute(mine).expect("a table");
+    let kept = ok(&hammer.auto(&format!("{head}deleteschema\n")));
+    assert!(
+        kept.contains("holds other tables than TPROC-C's (mine...)"),
+        "{kept}"
+    );
+    root.execute("drop table hammer_whole.mine")
+        .expect("it goes");
+    let gone = ok(&hammer.auto(&format!("{head}deleteschema\n")));
+    assert!(gone.contains("Vuser 1:TPCC SCHEMA DELETED"), "{gone}");
+    assert_eq!(number(&mut root, schemas), 0);
+}
+
+#[test]
+fn what_is_wrong_with_mariadb_is_told() {
+    let hammer = Hammer::new("maria_wrong");
+    let head = maria_head("hammer_wrong");
+    let fails = |more: &str, expected: &str| {
+        let shown = ok(&hammer.auto(&format!("{head}{more}vudestroy\n")));
+        assert!(shown.contains(expected), "{expected}: {shown}");
+        assert!(shown.contains("Vuser 1:FINISHED FAILED"), "{shown}");
+    };
+    let password = "diset tpcc maria_pass wrong\nbuildschema\n";
+    fails(password, "Access denied for user 'prony'");
+    fails(password, "Passwords are not kept from call to call");
+    let socket = "diset connection maria_socket /nonexistent.sock\nbuildschema\n";
+    fails(socket, "diset connection maria_socket null");
+    let nothing = "diset connection maria_socket null\nloadscript\nvurun\n";
+    fails(nothing, "hammer_wrong");
+}

@@ -1,0 +1,251 @@
+//! Scripts in Lua, called as sysbench's users call them.
+
+use crate::common::{control, hidden};
+use prony_server::embedded::{shared, shared_mariadb};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// A database, and a folder for scripts and the store.
+struct Scene {
+    arguments: Vec<String>,
+    password: String,
+    home: PathBuf,
+}
+
+impl Scene {
+    fn maria(name: &str) -> Scene {
+        let server = shared_mariadb();
+        let sql = format!("create database {name}");
+        control(&server.url()).execute(&sql).expect("a database");
+        let password = server.password().reveal().to_owned();
+        let arguments = [
+            "--mysql-host=127.0.0.1".to_owned(),
+            format!("--mysql-port={}", server.port()),
+            "--mysql-user=prony".to_owned(),
+            format!("--mysql-password={password}"),
+            format!("--mysql-db={name}"),
+        ];
+        Scene::new(name, arguments.to_vec(), password)
+    }
+
+    fn postgres(name: &str) -> Scene {
+        let server = shared();
+        let sql = format!("create database {name}");
+        control(&server.url()).execute(&sql).expect("a database");
+        let password = server.password().reveal().to_owned();
+        let arguments = [
+            "--db-driver=pgsql".to_owned(),
+            "--pgsql-host=127.0.0.1".to_owned(),
+            format!("--pgsql-port={}", server.port()),
+            "--pgsql-user=postgres".to_owned(),
+            format!("--pgsql-password={password}"),
+            format!("--pgsql-db={name}"),
+        ];
+        Scene::new(name, arguments.to_vec(), password)
+    }
+
+    fn new(name: &str, arguments: Vec<String>, password: String) -> Scene {
+        let home = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&home).expect("a folder");
+        Scene {
+            arguments,
+            password,
+            home,
+        }
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.home.join(name), text).expect("a file");
+    }
+
+    fn sysbench(&self, words: &str) -> (i32, String, String) {
+        self.called(words, &[])
+    }
+
+    fn called(&self, words: &str, variables: &[(&str, &str)]) -> (i32, String, String) {
+        let output: Output = Command::new(env!("CARGO_BIN_EXE_prony"))
+            .arg("sysbench")
+            .args(&self.arguments)
+            .args(words.split_whitespace())
+            .current_dir(&self.home)
+            .env("PRONY_HOME", self.home.join("store"))
+            .env("HOME", &self.home)
+            .env_remove("LUA_PATH")
+            .envs(variables.iter().copied())
+            .stdin(Stdio::null())
+            .output()
+            .expect("it starts");
+        hidden(&self.password, &output, &self.home);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (
+            output.status.code().unwrap_or(-1),
+            text(&output.stdout),
+            text(&output.stderr),
+        )
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.home);
+    }
+}
+
+const EXTENDED: &str = r#"
+require("oltp_common")
+sysbench.cmdline.options.extra = { "An option of its own", 2 }
+function prepare_statements() prepare_begin() prepare_commit() prepare_point_selects() end
+function event()
+    begin()
+    for i = 1, sysbench.opt.extra do execute_point_selects() end
+    commit()
+end
+"#;
+
+#[test]
+fn a_script_that_extends_the_bundled_ones_runs_to_its_report() {
+    for scene in [
+        Scene::maria("lua_whole_my"),
+        Scene::postgres("lua_whole_pg"),
+    ] {
+        scene.write("mine.lua", EXTENDED);
+        let sizes = "--tables=2 --table-size=100 --threads=2";
+        let (status, out, _) = scene.sysbench(&format!("./mine.lua {sizes} prepare"));
+        assert_eq!(status, 0, "{out}");
+        assert!(out.contains("Initializing worker threads...\n\n"), "{out}");
+        assert!(
+            out.contains("Creating a secondary index on 'sbtest2'...\n"),
+            "{out}"
+        );
+        let words = format!("./mine.lua {sizes} --events=20 --extra=3 --point-selects=4 run");
+        let (status, out, _) = scene.sysbench(&words);
+        assert_eq!(status, 0, "{out}");
+        for line in [
+            "Running the test with following options:\nNumber of threads: 2\n",
+            "Initializing worker threads...\n\nThreads started!\n\nSQL statistics:\n",
+            "        read:                            240\n",
+            "        other:                           40\n",
+            "    transactions:                        20     (",
+            "    ignored errors:                      0      (0.00 per sec.)\n",
+        ] {
+            assert!(out.contains(line), "{line}\n{out}");
+        }
+        let (status, out, _) = scene.sysbench("./mine.lua help");
+        assert_eq!(status, 0);
+        assert!(out.contains("mine.lua options:\n"), "{out}");
+        assert!(
+            out.contains("  --extra=N                     An option of its own [2]\n"),
+            "{out}"
+        );
+        let (status, _, err) = scene.sysbench("./mine.lua --nosuch=1 run");
+        assert_eq!((status, err.as_str()), (1, "invalid option: --nosuch=1\n"));
+        let (status, out, _) = scene.sysbench(&format!("./mine.lua {sizes} cleanup"));
+        assert_eq!(status, 0);
+        assert!(
+            out.ends_with("Dropping table 'sbtest1'...\nDropping table 'sbtest2'...\n"),
+            "{out}"
+        );
+    }
+}
+
+const REPORTS: &str = r#"
+sysbench.hooks.report_intermediate = sysbench.report_csv
+sysbench.hooks.report_cumulative = sysbench.report_json
+function init() print("init", sysbench.tid) end
+function thread_init() con = sysbench.sql.driver():connect() print("ready") end
+function event() con:query("select 1") end
+function done() print("done") end
+"#;
+
+#[test]
+fn a_script_makes_its_own_reports() {
+    let scene = Scene::maria("lua_reports");
+    scene.write("reports.lua", REPORTS);
+    let (status, out, _) = scene.sysbench("reports.lua --time=2 --report-interval=1 run");
+    assert_eq!(status, 0, "{out}");
+    let started = out.find("Threads started!").expect("it starts");
+    assert!(out.find("init\t0\n").expect("init") < out.find("Running the test").expect("runs"));
+    assert!(out.find("ready\n").expect("ready") < started, "{out}");
+    let lines: Vec<&str> = out[started..].lines().collect();
+    assert!(lines.iter().any(|line| line.starts_with("1,1,")), "{out}");
+    assert!(
+        out.contains("[\n  {\n    \"time\":    2,\n    \"threads\": 0,\n"),
+        "{out}"
+    );
+    assert!(out.ends_with("  }\n]\ndone\n"), "{out}");
+    assert!(!out.contains("SQL statistics"), "{out}");
+}
+
+#[test]
+fn bad_scripts_are_told_in_sysbench_words() {
+    let scene = Scene::maria("lua_bad");
+    let connect = "con = sysbench.sql.driver():connect() ";
+    for (text, said) in [
+        (
+            "function thread_init() error('no') end function event() end",
+            "FATAL: `thread_init' function failed: ./bad.lua:1: no\nFATAL: Thread initialization failed!\n",
+        ),
+        (
+            "function thread_init() con = sysbench.sql.driver():connect() end \
+             function event() con:query('select * from nosuch') end",
+            "Threads started!\n\nFATAL: mysql_drv_query() returned error 1146 (Table 'lua_bad.nosuch' doesn't \
+             exist) for query 'select * from nosuch'\nFATAL: `thread_run' function failed: ./bad.lua:1: SQL \
+             error, errno = 1146, state = '42S02': Table 'lua_bad.nosuch' doesn't exist\n",
+        ),
+        (
+            "x = 1",
+            "FATAL: cannot find the event() function in bad.lua\n",
+        ),
+        ("error('top')", "FATAL: ./bad.lua:1: top\n"),
+    ] {
+        scene.write("bad.lua", &format!("{text}\n-- {connect}"));
+        let (status, out, _) = scene.sysbench("./bad.lua --threads=4 --time=10 run");
+        assert_eq!(status, 1);
+        assert!(out.ends_with(said), "{out}");
+    }
+    scene.write("loop.lua", "function event()\n  while true do end\nend");
+    let patience = [("PRONY_LUA_PATIENCE", "1")];
+    let (status, out, _) = scene.called("./loop.lua run", &patience);
+    assert_eq!(status, 1);
+    assert!(
+        out.ends_with("failed: ./loop.lua:2: the script has run on without asking for anything; is this a loop without an end?\n"),
+        "{out}"
+    );
+    scene.write(
+        "grow.lua",
+        "function event()\n  local t = {} while true do t[#t + 1] = {} end\nend",
+    );
+    let (status, out, _) = scene.called("./grow.lua run", &[("PRONY_LUA_MEMORY", "32")]);
+    assert_eq!(status, 1);
+    assert!(
+        out.ends_with("not enough memory: a state of the script may use 32 MiB\n"),
+        "{out}"
+    );
+    let (status, _, err) = scene.sysbench("./grow.lua nosuch");
+    assert_eq!((status, err.as_str()), (1, "Unknown command: nosuch\n"));
+    let (status, _, err) = scene.sysbench("./grow.lua cleanup");
+    let missing = "'grow.lua' test does not implement the 'cleanup' command.\n";
+    assert_eq!((status, err.as_str()), (1, missing));
+}
+
+#[test]
+fn the_hot_row_of_the_white_paper_runs() {
+    let scene = Scene::maria("lua_hot");
+    let script =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../workload/tests/lua/scripts/hot.lua");
+    let script = std::fs::read_to_string(script).expect("it is there");
+    let words =
+        "--oltp-tables-count=1 --oltp-table-size=100 --num-threads=2 --max-requests=0 --max-time=1";
+    for (name, pattern) in [("with.lua", "\"(.*/)\""), ("as-printed.lua", "\"(.*)\"")] {
+        scene.write(name, &script.replace("\"(.*/)\"", pattern));
+        let test = format!("--test={}/{name} {words}", scene.home.display());
+        if name == "with.lua" {
+            let (status, out, _) = scene.sysbench(&format!("{test} prepare"));
+            assert_eq!(status, 0, "{out}");
+        }
+        let (status, out, err) = scene.sysbench(&format!("{test} run"));
+        assert_eq!(status, 0, "{out}{err}");
+        assert!(err.contains("the --test option is deprecated"), "{err}");
+        assert!(out.contains("    transactions:  "), "{out}");
+    }
+}

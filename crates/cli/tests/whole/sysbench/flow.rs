@@ -1,0 +1,294 @@
+//! What goes well.
+
+use super::{Bench, DRIVERS, Driver, TESTS, figure, queries, tables};
+use crate::common::{document, number, ok};
+
+/// A text with `N` for each number and one blank for several.
+fn shape(text: &str) -> String {
+    let mut shape = String::new();
+    let mut last = ' ';
+    for letter in text.chars() {
+        let letter = if letter.is_ascii_digit() { 'N' } else { letter };
+        let number = (letter == 'N' || letter == '.') && last == 'N';
+        let blank = letter == ' ' && last == ' ';
+        if number || blank {
+            continue;
+        }
+        shape.push(letter);
+        last = letter;
+    }
+    shape
+}
+
+const PREPARED: &str = "\
+sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)
+
+Initializing worker threads...
+
+Creating table 'sbtest1'...
+Inserting 1000 records into 'sbtest1'
+Creating a secondary index on 'sbtest1'...
+Creating table 'sbtest2'...
+Inserting 1000 records into 'sbtest2'
+Creating a secondary index on 'sbtest2'...
+";
+
+const RUN: &str = "\
+sysbench N (using system LuaJIT N-betaN)
+
+Running the test with following options:
+Number of threads: N
+Initializing random number generator from seed (N).
+
+
+Initializing worker threads...
+
+Threads started!
+
+SQL statistics:
+ queries performed:
+ read: N
+ write: N
+ other: N
+ total: N
+ transactions: N (N per sec.)
+ queries: N (N per sec.)
+ ignored errors: N (N per sec.)
+ reconnects: N (N per sec.)
+
+General statistics:
+ total time: Ns
+ total number of events: N
+
+Latency (ms):
+ min: N
+ avg: N
+ max: N
+ Nth percentile: N
+ sum: N
+
+Threads fairness:
+ events (avg/stddev): N/N
+ execution time (avg/stddev): N/N
+
+";
+
+#[test]
+fn every_bundled_test_does_its_events_and_no_more() {
+    for driver in DRIVERS {
+        let bench = Bench::new(driver, "sb_flow");
+        let sized = "--tables=2 --table-size=1000";
+        let prepared = bench.sysbench(&format!("{sized} --threads=2 oltp_read_write prepare"));
+        assert_eq!(prepared.ok(), PREPARED);
+        assert_eq!(tables(&bench), 2);
+        let mut control = bench.control();
+        for table in ["sbtest1", "sbtest2"] {
+            let count = format!("select count(*) from {table}");
+            assert_eq!(number(&mut control, &count), 1000);
+        }
+        for test in TESTS {
+            let words = format!("{sized} --threads=3 --events=50 --rand-seed=7 {test} run");
+            let out = bench.sysbench(&words).ok();
+            assert_eq!(shape(&out), RUN, "{driver:?} {test}");
+            assert_eq!(figure(&out, "total number of events:"), 50.0, "{test}");
+            assert_eq!(figure(&out, "transactions:"), 50.0, "{test}");
+            let (reads, writes, others) = queries(&out);
+            let errors = figure(&out, "ignored errors:");
+            let all = reads + writes + others;
+            match test {
+                // A row that another user is about to put back is not found: then a write is an other.
+                "oltp_read_write" | "oltp_write_only" if errors == 0.0 => {
+                    let expected = if test == "oltp_read_write" {
+                        700.0
+                    } else {
+                        0.0
+                    };
+                    assert_eq!((reads, writes + others), (expected, 300.0), "{test}");
+                }
+                "oltp_read_write" | "oltp_write_only" => assert!(all > 300.0, "{out}"),
+                "oltp_read_only" => assert_eq!((reads, writes, others), (700.0, 0.0, 100.0)),
+                "oltp_delete" => assert_eq!((reads, writes + others), (0.0, 50.0)),
+                "oltp_insert" | "oltp_update_index" | "oltp_update_non_index" => {
+                    assert_eq!((reads, all - errors), (0.0, 50.0), "{test}");
+                }
+                _ => assert_eq!((reads, all), (50.0, 50.0), "{test}"),
+            }
+        }
+        let dropped = bench.sysbench("--tables=2 oltp_read_write cleanup").ok();
+        let said = "Dropping table 'sbtest1'...\nDropping table 'sbtest2'...\n";
+        assert!(dropped.ends_with(said), "{dropped}");
+        assert_eq!(tables(&bench), 0);
+    }
+}
+
+#[test]
+fn a_run_is_stored_with_its_queries() {
+    let bench = Bench::new(Driver::Mysql, "sb_stored");
+    bench
+        .sysbench("--table-size=500 oltp_read_only prepare")
+        .ok();
+    let words = "--table-size=500 --threads=2 --events=40 --skip-trx oltp_read_only run";
+    let out = bench.sysbench(words).ok();
+    assert_eq!(queries(&out), (560.0, 0.0, 0.0));
+    let run = document(&bench.prony("show last --json"));
+    assert_eq!(run.workload.name, "oltp_read_only");
+    assert_eq!(run.measured.kinds[0].committed, 40);
+    let counted = run.measured.queries.expect("counted");
+    assert_eq!((counted.reads, counted.writes), (560, 0));
+    let seconds: u64 = run
+        .series
+        .iter()
+        .filter_map(|one| one.queries)
+        .map(|one| one.reads)
+        .sum();
+    assert_eq!(seconds, 560);
+    assert_eq!(run.asked["arguments"][4], "--mysql-password=***");
+    assert_eq!(run.asked["arguments"][10], "oltp_read_only");
+    let shown = ok(&bench.prony("show last"));
+    assert!(shown.contains("oltp_read_only"), "{shown}");
+}
+
+#[test]
+fn lines_come_at_their_seconds_and_the_last_report_since_the_last_checkpoint() {
+    let bench = Bench::new(Driver::Pgsql, "sb_lines");
+    bench
+        .sysbench("--table-size=500 oltp_point_select prepare")
+        .ok();
+    let words = "--table-size=500 --threads=2 --time=3 --rate=200 --report-interval=1 \
+                 --report-checkpoints=2 --percentile=99 --histogram oltp_point_select run";
+    let out = bench.sysbench(words).ok();
+    let at = |text: &str| {
+        out.find(text)
+            .unwrap_or_else(|| panic!("no {text} in {out}"))
+    };
+    assert!(at("Target transaction rate: 200/sec") < at("Report checkpoint(s) at 2 seconds"));
+    assert!(at("Threads started!") < at("[ 1s ] thds: 2 tps: "));
+    assert!(at("[ 1s ] queue length: ") < at("[ 2s ] Checkpoint report:"));
+    assert!(at("[ 2s ] Checkpoint report:") < at("[ 2s ] thds: 2 tps: "));
+    // The checkpoint has taken the latency of that second.
+    let second = &out[at("[ 2s ] thds: 2")..];
+    assert!(
+        second
+            .lines()
+            .next()
+            .unwrap()
+            .contains("lat (ms,99%): 0.00 "),
+        "{out}"
+    );
+    assert_eq!(out.matches("Latency histogram").count(), 1);
+    assert!(at("[ 3s ] thds: 2") < at("Latency histogram"));
+    let (before, last) = out.split_at(at("Latency histogram"));
+    let first = &before[before.find("Checkpoint report").expect("there")..];
+    let events = |text: &str| figure(text, "total number of events:");
+    let progress: f64 = out
+        .lines()
+        .filter_map(|line| {
+            line.split_once(" tps: ")?
+                .1
+                .split(' ')
+                .next()?
+                .parse::<f64>()
+                .ok()
+        })
+        .sum();
+    // Each line of a second; what ended after the third is in the last report alone.
+    let all = events(first) + events(last);
+    assert!((all - progress).abs() <= 4.0, "{all} {progress} {out}");
+    assert!(figure(last, "total time:") >= 3.0, "{out}");
+    assert!(events(last) < events(first), "{out}");
+}
+
+#[test]
+fn rows_of_bulk_insert_are_events_and_all_arrive() {
+    for driver in DRIVERS {
+        let bench = Bench::new(driver, "sb_bulk");
+        let made = bench.sysbench("--threads=2 bulk_insert prepare").ok();
+        assert!(made.ends_with("Creating table 'sbtest2'...\n"), "{made}");
+        for run in 1..=2 {
+            let out = bench
+                .sysbench("--threads=2 --events=3000 bulk_insert run")
+                .ok();
+            assert_eq!(figure(&out, "transactions:"), 3000.0);
+            let (reads, writes, others) = queries(&out);
+            assert_eq!((reads, others), (0.0, 0.0), "{out}");
+            assert!((1.0..=2.0).contains(&writes), "{out}");
+            let sql = "select (select count(*) from sbtest1) + (select count(*) from sbtest2)";
+            assert_eq!(number(&mut bench.control(), sql), 3000 * run);
+        }
+        bench.sysbench("--threads=2 bulk_insert cleanup").ok();
+        assert_eq!(tables(&bench), 0);
+    }
+}
+
+#[test]
+fn one_large_table_is_filled_by_all_threads_and_read_again() {
+    let bench = Bench::new(Driver::Mysql, "sb_large");
+    bench
+        .sysbench("--table-size=30000 --threads=3 oltp_read_only prepare")
+        .ok();
+    let sql = "select count(*) + count(distinct id) + min(id) + max(id) from sbtest1";
+    assert_eq!(number(&mut bench.control(), sql), 90_001);
+    let warmed = bench.sysbench("--threads=2 oltp_read_only prewarm").ok();
+    assert!(warmed.ends_with("Prewarming table sbtest1\n"), "{warmed}");
+}
+
+#[test]
+fn the_other_version_has_its_own_report_and_warm_up() {
+    let bench = Bench::new(Driver::Mysql, "sb_newer");
+    bench
+        .sysbench("--table-size=500 oltp_read_only prepare")
+        .ok();
+    let mut command = bench.command(
+        "--table-size=500 --threads=2 --warmup-time=1 --time=1 --report-interval=1 oltp_read_only run",
+    );
+    command.env("PRONY_SYSBENCH_COMPAT", "1.1");
+    let out = bench.ended(command.output().expect("it starts")).ok();
+    assert!(out.starts_with("sysbench 1.1.0"), "{out}");
+    assert!(out.contains("Warmup time: 1s"), "{out}");
+    assert!(out.contains("events/s (eps):"), "{out}");
+    let (reads, _, others) = queries(&out);
+    let events = figure(&out, "total number of events:");
+    // An event that the warm-up's end cuts counts in part.
+    assert!((reads / 14.0 - events).abs() <= 3.0, "{out}");
+    assert!((others / 2.0 - events).abs() <= 3.0, "{out}");
+    let seconds = figure(&out, "time elapsed:");
+    assert!((1.0..20.0).contains(&seconds), "{out}");
+}
+
+#[test]
+fn statements_as_text_give_the_same_counts() {
+    for driver in DRIVERS {
+        let bench = Bench::new(driver, "sb_text");
+        bench
+            .sysbench("--table-size=500 oltp_read_write prepare")
+            .ok();
+        // One user finds all its rows: 14 reads, 4 writes, 2 others.
+        for words in ["--db-ps-mode=disable", "--db-ps-mode=auto"] {
+            let words = format!("--table-size=500 {words} --events=20 oltp_read_write run");
+            let out = bench.sysbench(&words).ok();
+            assert_eq!(queries(&out), (280.0, 80.0, 40.0), "{driver:?}");
+        }
+    }
+}
+
+#[test]
+fn verbosity_decides_what_is_said() {
+    let bench = Bench::new(Driver::Pgsql, "sb_words");
+    bench
+        .sysbench("--table-size=100 oltp_read_only prepare")
+        .ok();
+    let run = |words: &str| {
+        bench.sysbench(&format!(
+            "{words} --table-size=100 --threads=2 --events=4 oltp_read_only run"
+        ))
+    };
+    assert_eq!(run("--verbosity=2").ok(), "");
+    let info = run("--verbosity=4").ok();
+    let end = "Event limit exceeded, exiting...\n(last message repeated 1 times)\nDone.\n\nSQL";
+    assert!(info.contains(end), "{info}");
+    let debug = run("--debug").ok();
+    assert!(
+        debug.contains("DEBUG: Worker thread (#1) initialized\nThreads started!"),
+        "{debug}"
+    );
+}

@@ -1,0 +1,204 @@
+//! Prony called as sysbench, on both servers that all tests share: tables made, every bundled test run,
+//! figures and texts looked through, tables dropped.
+
+mod flow;
+mod trouble;
+
+use crate::common::{control, hidden};
+use prony_server::Control;
+use prony_server::embedded::{shared, shared_mariadb};
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// The sort of server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Driver {
+    Mysql,
+    Pgsql,
+}
+
+pub const DRIVERS: [Driver; 2] = [Driver::Mysql, Driver::Pgsql];
+
+/// The tests that `prepare` makes the same tables for.
+pub const TESTS: [&str; 10] = [
+    "oltp_read_write",
+    "oltp_read_only",
+    "oltp_write_only",
+    "oltp_point_select",
+    "oltp_insert",
+    "oltp_update_index",
+    "oltp_update_non_index",
+    "oltp_delete",
+    "select_random_points",
+    "select_random_ranges",
+];
+
+/// A sysbench by its link, a database and a store of a test's own.
+pub struct Bench {
+    pub driver: Driver,
+    pub home: PathBuf,
+    pub url: String,
+    login: Vec<String>,
+    password: String,
+    link: PathBuf,
+}
+
+impl Bench {
+    pub fn new(driver: Driver, name: &str) -> Bench {
+        let home =
+            std::env::temp_dir().join(format!("prony-sb-{driver:?}-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&home).expect("a folder");
+        let link = home.join("sysbench");
+        symlink(env!("CARGO_BIN_EXE_prony"), &link).expect("a link");
+        let (url, login, password) = match driver {
+            Driver::Mysql => {
+                let server = shared_mariadb();
+                let sql = format!("create database {name}");
+                control(&server.url()).execute(&sql).expect("a database");
+                let password = server.password().reveal().to_owned();
+                let login = [
+                    "--db-driver=mysql".to_owned(),
+                    "--mysql-host=127.0.0.1".to_owned(),
+                    format!("--mysql-port={}", server.port()),
+                    "--mysql-user=prony".to_owned(),
+                    format!("--mysql-password={password}"),
+                    format!("--mysql-db={name}"),
+                ];
+                (server.url_for("root", name), login.to_vec(), password)
+            }
+            Driver::Pgsql => {
+                let server = shared();
+                let sql = format!("create database {name}");
+                control(&server.url()).execute(&sql).expect("a database");
+                let password = server.password().reveal().to_owned();
+                let login = [
+                    "--db-driver=pgsql".to_owned(),
+                    "--pgsql-host=127.0.0.1".to_owned(),
+                    format!("--pgsql-port={}", server.port()),
+                    "--pgsql-user=postgres".to_owned(),
+                    format!("--pgsql-password={password}"),
+                    format!("--pgsql-db={name}"),
+                ];
+                (server.url_for(name), login.to_vec(), password)
+            }
+        };
+        Bench {
+            driver,
+            home,
+            url,
+            login,
+            password,
+            link,
+        }
+    }
+
+    /// A connection of the test's own.
+    pub fn control(&self) -> Control {
+        control(&self.url)
+    }
+
+    /// The program by its link, with the options of its login.
+    pub fn command(&self, words: &str) -> Command {
+        let mut command = Command::new(&self.link);
+        command.args(&self.login);
+        command.args(words.split_whitespace());
+        self.apart(&mut command);
+        command
+    }
+
+    fn apart(&self, command: &mut Command) {
+        command
+            .env("PRONY_HOME", &self.home)
+            .env("HOME", &self.home)
+            .env_remove("PRONY_SYSBENCH_COMPAT")
+            .env_remove("LUA_PATH")
+            .current_dir(&self.home)
+            .stdin(Stdio::null());
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("PG") {
+                command.env_remove(name);
+            }
+        }
+    }
+
+    /// Runs to the end, its output looked through for the password.
+    pub fn sysbench(&self, words: &str) -> Ended {
+        self.ended(self.command(words).output().expect("it starts"))
+    }
+
+    /// What `prony` itself says to these words.
+    pub fn prony(&self, words: &str) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
+        command.args(words.split_whitespace());
+        self.apart(&mut command);
+        command.output().expect("it starts")
+    }
+
+    pub fn ended(&self, output: Output) -> Ended {
+        hidden(&self.password, &output, &self.home);
+        Ended {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).expect("text"),
+            err: String::from_utf8(output.stderr).expect("text"),
+        }
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.home);
+    }
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub struct Ended {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl Ended {
+    /// What it printed, if it went well.
+    pub fn ok(self) -> String {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        self.out
+    }
+
+    /// What it printed, if it ended with this status.
+    pub fn failed(self, code: i32) -> String {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        self.out
+    }
+}
+
+/// The first number behind a word of a report.
+pub fn figure(text: &str, word: &str) -> f64 {
+    let line = text
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix(word))
+        .unwrap_or_else(|| panic!("no {word} in {text}"));
+    let number = line.split_whitespace().next().unwrap_or_default();
+    let number = number.trim_end_matches('s');
+    number.parse().unwrap_or_else(|_| panic!("{word}{line}"))
+}
+
+/// Reads, writes and others of a report.
+pub fn queries(text: &str) -> (f64, f64, f64) {
+    let of = |word| figure(text, word);
+    (of("read:"), of("write:"), of("other:"))
+}
+
+/// Tables of a database that have one of sysbench's names.
+pub fn tables(bench: &Bench) -> u64 {
+    let schema = match bench.driver {
+        Driver::Mysql => "database()",
+        Driver::Pgsql => "current_schema()",
+    };
+    let sql = format!(
+        "select count(*) from information_schema.tables where table_schema = {schema} and \
+         table_name like 'sbtest%'"
+    );
+    crate::common::number(&mut bench.control(), &sql)
+}

@@ -1,0 +1,287 @@
+//! What goes wrong, and what is ignored.
+
+use super::{Bench, DRIVERS, Driver, figure, queries, tables};
+use crate::common::{PATIENCE, control};
+use std::time::Instant;
+
+#[test]
+fn errors_that_are_ignored_begin_their_event_again_and_are_counted() {
+    for driver in DRIVERS {
+        let bench = Bench::new(driver, "sb_ignored");
+        bench
+            .sysbench("--table-size=20 oltp_write_only prepare")
+            .ok();
+        // Eight users on twenty rows, a row being away between two transactions of its event.
+        let words = "--table-size=20 --skip-trx --threads=8 --events=1000 --time=60 \
+                     --mysql-ignore-errors=1213,1020,1205,1062 oltp_write_only run";
+        let out = bench.sysbench(words).ok();
+        assert_eq!(figure(&out, "transactions:"), 1000.0);
+        let errors = figure(&out, "ignored errors:");
+        assert!(errors > 0.0, "{driver:?} {out}");
+        let (reads, writes, others) = queries(&out);
+        assert_eq!(reads, 0.0);
+        // Four statements an event, and at most three more for each try that was broken off.
+        let more = writes + others - 4_000.0;
+        assert!((0.0..=3.0 * errors).contains(&more), "{out}");
+        let doubles = "select count(*) - count(distinct id) from sbtest1";
+        assert_eq!(crate::common::number(&mut bench.control(), doubles), 0);
+    }
+}
+
+#[test]
+fn an_error_that_is_not_ignored_ends_the_run() {
+    let bench = Bench::new(Driver::Mysql, "sb_fatal");
+    bench
+        .sysbench("--table-size=20 oltp_write_only prepare")
+        .ok();
+    let words = "--table-size=20 --skip-trx --threads=8 --time=60 --mysql-ignore-errors= \
+                 oltp_write_only run";
+    let begun = Instant::now();
+    let out = bench.sysbench(words).failed(1);
+    assert!(begun.elapsed() < PATIENCE);
+    assert!(
+        out.contains("FATAL: mysql_stmt_execute() returned error 1"),
+        "{out}"
+    );
+    assert!(
+        out.contains("FATAL: `thread_run' function failed: SQL error, errno = 1"),
+        "{out}"
+    );
+    assert!(!out.contains("SQL statistics"), "{out}");
+    let run = crate::common::document(&bench.prony("show last --json"));
+    assert_eq!(run.state, prony_store::State::Partial);
+}
+
+#[test]
+fn connections_that_are_killed_come_back_where_that_is_asked_for() {
+    let bench = Bench::new(Driver::Mysql, "sb_killed");
+    bench
+        .sysbench("--table-size=100 oltp_read_only prepare")
+        .ok();
+    let words = "--table-size=100 --threads=3 --time=4 --mysql-ignore-errors=1213,2013 \
+                 --report-interval=1 oltp_read_only run";
+    let child = bench
+        .command(words)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn();
+    let mut root = control(&bench.url);
+    let asked = "select id from information_schema.processlist where user = 'prony' and db = \
+                 'sb_killed'";
+    let begun = Instant::now();
+    // The three, and not the one that looks first.
+    let ids = loop {
+        let ids = root.query(asked).expect("a list");
+        let waits = "select count(*) from information_schema.processlist where user = 'prony' and \
+                     db = 'sb_killed'";
+        if ids.len() == 3 && crate::common::number(&mut root, waits) == 3 {
+            break ids;
+        }
+        assert!(begun.elapsed() < PATIENCE, "no run began");
+    };
+    for row in ids {
+        let id = row[0].as_deref().expect("a number");
+        // It may just have gone.
+        let _ = root.execute(&format!("kill {id}"));
+    }
+    let output = child
+        .expect("it starts")
+        .wait_with_output()
+        .expect("it ends");
+    let out = bench.ended(output).ok();
+    let reconnects = figure(&out, "reconnects:");
+    assert!((1.0..=3.0).contains(&reconnects), "{out}");
+    assert!(figure(&out, "ignored errors:") >= reconnects, "{out}");
+}
+
+#[test]
+fn what_is_missing_or_refused_is_said_as_sysbench_says_it() {
+    for driver in DRIVERS {
+        let bench = Bench::new(driver, "sb_missing");
+        let run = |words: &str| bench.sysbench(&format!("{words} oltp_read_write run"));
+        let no_table = run("").failed(1);
+        assert!(
+            no_table.ends_with("FATAL: Thread initialization failed!\n"),
+            "{no_table}"
+        );
+        assert!(no_table.contains("sbtest1"), "{no_table}");
+        let in_text = run("--db-ps-mode=disable").failed(1);
+        let (prepared, text) = match driver {
+            Driver::Mysql => (
+                "FATAL: MySQL error: 1146 \"Table 'sb_missing.sbtest1' doesn't exist\"",
+                "FATAL: mysql_drv_query() returned error 1146 (Table 'sb_missing.sbtest1' doesn't \
+                 exist) for query 'SELECT c FROM sbtest1 WHERE id=",
+            ),
+            Driver::Pgsql => (
+                "FATAL: PQprepare() failed: ERROR:  relation \"sbtest1\" does not exist\nLINE 1: ",
+                "FATAL: PQexec() failed: 7 relation \"sbtest1\" does not exist\nFATAL: failed \
+                 query was: SELECT c FROM sbtest1 WHERE id=",
+            ),
+        };
+        assert!(no_table.contains(prepared), "{no_table}");
+        assert!(in_text.contains(text), "{in_text}");
+        assert!(in_text.contains("Threads started!\n\nFATAL"), "{in_text}");
+
+        let (password, said, nowhere) = match driver {
+            Driver::Mysql => (
+                "--mysql-password=no",
+                "FATAL: error 1045: Access denied for user 'prony'@",
+                "--mysql-port=1",
+            ),
+            Driver::Pgsql => (
+                "--pgsql-password=no",
+                "FATAL:  password authentication failed for user \"postgres\"",
+                "--pgsql-port=1",
+            ),
+        };
+        for (command, function, last) in [
+            (
+                "run",
+                "thread_init",
+                "FATAL: Thread initialization failed!\n",
+            ),
+            (
+                "prepare",
+                "sysbench.cmdline.call_command",
+                "connection creation failed\n",
+            ),
+            ("cleanup", "cleanup", "connection creation failed\n"),
+        ] {
+            let out = bench
+                .sysbench(&format!("{password} oltp_read_write {command}"))
+                .failed(1);
+            assert!(out.contains(said), "{out}");
+            let line = format!("FATAL: `{function}' function failed: connection creation failed\n");
+            assert!(out.contains(&line) && out.ends_with(last), "{out}");
+        }
+        let out = run(nowhere).failed(1);
+        assert!(out.contains("onnect"), "{out}");
+    }
+}
+
+#[test]
+fn tables_that_are_there_are_not_loaded_over() {
+    for driver in DRIVERS {
+        let bench = Bench::new(driver, "sb_twice");
+        bench
+            .sysbench("--table-size=100 oltp_read_write prepare")
+            .ok();
+        bench
+            .control()
+            .execute("delete from sbtest1 where id = 7")
+            .expect("a row less");
+        let out = bench
+            .sysbench("--table-size=100 oltp_read_write prepare")
+            .failed(1);
+        assert!(out.contains("already exists"), "{out}");
+        assert!(
+            out.contains("FATAL: `sysbench.cmdline.call_command' function failed"),
+            "{out}"
+        );
+        let count = "select count(*) from sbtest1";
+        assert_eq!(crate::common::number(&mut bench.control(), count), 99);
+        // Fewer rows than asked for: it runs, and says so beside.
+        let run = bench.sysbench("--table-size=200 --events=10 oltp_point_select run");
+        assert!(
+            run.err.contains("sbtest1 was loaded with 100 rows"),
+            "{run:?}"
+        );
+        assert_eq!(queries(&run.ok()), (10.0, 0.0, 0.0));
+    }
+}
+
+#[test]
+fn servers_take_turns_in_the_order_of_their_connections() {
+    let bench = Bench::new(Driver::Mysql, "sb_turns");
+    bench
+        .sysbench("--table-size=100 oltp_point_select prepare")
+        .ok();
+    // The second host of the list is nowhere: one thread does not notice, the second one does.
+    let run = |threads: u32| {
+        bench.sysbench(&format!(
+            "--mysql-host=127.0.0.1,127.0.0.255 --threads={threads} --table-size=100 --events=10 \
+             oltp_point_select run"
+        ))
+    };
+    run(1).ok();
+    let out = run(2).failed(1);
+    let said = "FATAL: unable to connect to MySQL server on host '127.0.0.255', port ";
+    assert!(out.contains(said), "{out}");
+}
+
+#[test]
+fn a_full_queue_and_a_forced_shutdown_end_a_run() {
+    let bench = Bench::new(Driver::Pgsql, "sb_forced");
+    bench
+        .sysbench("--table-size=100 oltp_point_select prepare")
+        .ok();
+    let out = bench
+        .sysbench("--table-size=100 --rate=10000000 oltp_point_select run")
+        .failed(1);
+    assert!(out.contains("FATAL: The event queue is full."), "{out}");
+    assert!(!out.contains("SQL statistics"), "{out}");
+    let lock = "begin; update sbtest1 set k = k";
+    let mut holder = bench.control();
+    holder.execute(lock).expect("a lock");
+    let words = "--table-size=100 --threads=2 --time=1 --forced-shutdown=1 oltp_update_index run";
+    let out = bench.sysbench(words).failed(2);
+    assert!(out.contains("Forcing shutdown in 2 seconds"), "{out}");
+    assert!(
+        out.contains("FATAL: The --max-time limit has expired, forcing shutdown...\n"),
+        "{out}"
+    );
+    let line = "Number of unfinished transactions on forced shutdown: 2\n\nGeneral statistics:";
+    assert!(out.contains(line), "{out}");
+    assert_eq!(figure(&out, "total number of events:"), 0.0);
+}
+
+#[test]
+fn what_prony_does_not_do_it_says() {
+    let bench = Bench::new(Driver::Mysql, "sb_not");
+    for (words, said) in [
+        ("cpu run", "'cpu' does not measure a database"),
+        ("fileio prepare", "'fileio' does not measure a database"),
+        ("--mysql-dry-run oltp_read_only run", "--mysql-dry-run"),
+        (
+            "--mysql-compression=on oltp_read_only run",
+            "--mysql-compression",
+        ),
+        ("nosuch run", "Cannot find benchmark 'nosuch'"),
+        ("oltp_read_only", "Command is required."),
+        ("oltp_read_only dance", "Unknown command: dance"),
+        ("oltp_read_only --sise=1 run", "invalid option: --sise=1"),
+        (
+            "--db-driver=foo oltp_read_only run",
+            "invalid database driver name: 'foo'",
+        ),
+        (
+            "--db-ps-mode=foo oltp_read_only run",
+            "Invalid value for db-ps-mode: foo",
+        ),
+        ("--tables=0 oltp_read_only prepare", "tables = 0"),
+    ] {
+        let ended = bench.sysbench(words);
+        let all = format!("{}{}", ended.out, ended.err);
+        assert_eq!(ended.code, Some(1), "{words}: {all}");
+        assert!(all.contains(said), "{words}: {all}");
+    }
+    assert_eq!(tables(&bench), 0);
+    let mut command = bench.command("--version");
+    command.env("PRONY_SYSBENCH_COMPAT", "0.5");
+    let ended = bench.ended(command.output().expect("it starts"));
+    assert!(ended.err.contains("use 1.0 or 1.1"), "{ended:?}");
+    assert_eq!(ended.code, Some(1));
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_waited_for_as_long_as_asked() {
+    let bench = Bench::new(Driver::Mysql, "sb_silent");
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = silent.local_addr().expect("bound").port();
+    let words = format!("--mysql-port={port} --thread-init-timeout=1 oltp_read_only run");
+    let mut command = bench.command(&words);
+    command.env("PRONY_SYSBENCH_COMPAT", "1.1");
+    let out = bench.ended(command.output().expect("it starts")).failed(2);
+    let line = "FATAL: Worker threads failed to initialize within 1 seconds!\n";
+    assert!(out.ends_with(line), "{out}");
+}

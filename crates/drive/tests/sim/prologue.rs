@@ -1,0 +1,95 @@
+//! What users do before the common start.
+
+use super::*;
+use prony_drive::{Error, Job, run_simulated};
+use prony_session::{Ended, Program, User, UserId};
+use std::sync::{Arc, Mutex};
+
+/// Users that ask `client` times 10 statements before the gate, and then one after the other.
+struct Preparing {
+    /// When each got past the gate, nanoseconds of the simulated clock.
+    passed: Arc<Mutex<Vec<u64>>>,
+    fails: bool,
+}
+
+impl Program for Preparing {
+    fn kinds(&self) -> &[&'static str] {
+        &["select"]
+    }
+
+    fn has_prologue(&self) -> bool {
+        true
+    }
+
+    fn user(&self, id: UserId, mut db: Db) -> User {
+        let (passed, fails) = (self.passed.clone(), self.fails);
+        Box::pin(async move {
+            for _ in 0..10 * id.client {
+                if db.query("SELECT 1").await.is_err() {
+                    return Ended::Failed("refused".to_owned());
+                }
+                db.count(prony_measure::Query::Read);
+            }
+            if fails && id.client == 2 {
+                return Ended::Failed("not today".to_owned());
+            }
+            db.gate().await;
+            passed.lock().expect("one thread").push(db.noticed_ns());
+            loop {
+                if let Err(ended) = db.start(0).await {
+                    return ended;
+                }
+                let result = db.query("SELECT 1").await.map(|_| Outcome::Committed);
+                if let Err(ended) = db.end(result).await {
+                    return ended;
+                }
+            }
+        })
+    }
+}
+
+fn simulated(fails: bool) -> (Result<Driven, Error>, Vec<u64>) {
+    let program = Preparing {
+        passed: Arc::default(),
+        fails,
+    };
+    let interrupt = AtomicBool::new(false);
+    let job = Job {
+        program: &program,
+        target: &target(),
+        tcp_target: None,
+        plan: &plan(4, 2.0),
+        seed: 1,
+        interrupt: &interrupt,
+        tap: None,
+    };
+    let driven = run_simulated(&job, stamped(), after(10 * MS), &mut Watch::default());
+    let passed = program.passed.lock().expect("one thread").clone();
+    (driven, passed)
+}
+
+#[test]
+fn users_get_ready_before_the_load_starts_and_outside_of_its_figures() {
+    let (driven, passed) = simulated(false);
+    let driven = driven.expect("it starts");
+    let start_ns = driven.start.schedule.start_ns;
+    // The last user needs 30 statements of 10 ms; then all begin.
+    assert!(start_ns >= 300 * MS, "{start_ns}");
+    assert_eq!(passed.len(), 4);
+    assert!(passed.iter().all(|at_ns| *at_ns >= start_ns), "{passed:?}");
+    let measured = &driven.collected.measured;
+    assert_eq!(measured.queries, prony_measure::Queries::default());
+    let committed = measured.kinds[0].committed;
+    assert!(committed.abs_diff(800) <= 4, "{committed}");
+}
+
+#[test]
+fn a_user_that_cannot_get_ready_keeps_the_load_from_starting() {
+    let (driven, passed) = simulated(true);
+    let error = driven.expect_err("it does not start");
+    assert!(
+        matches!(&error, Error::Unready(reason) if reason == "not today"),
+        "{error}"
+    );
+    assert!(passed.is_empty());
+}

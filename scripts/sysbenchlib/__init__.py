@@ -1,0 +1,1 @@
+"""What golden-sysbench is made of."""

@@ -1,0 +1,106 @@
+"""The command lines that are compared.
+
+In: nothing. Out: cases. Must never: hold one whose outcome is left to chance: threads that meet each
+other's rows, or a time that a slow machine does not keep.
+"""
+import dataclasses
+
+TESTS = [
+    "oltp_read_write", "oltp_read_only", "oltp_write_only", "oltp_point_select", "oltp_insert", "oltp_delete",
+    "oltp_update_index", "oltp_update_non_index", "select_random_points", "select_random_ranges",
+]
+SIZE = "--tables=2 --table-size=1000"
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One command line; `before` makes ready what it needs."""
+
+    line: str
+    before: tuple = ()
+    # Counts that are no matter of chance are compared as they are.
+    exact: bool = False
+
+
+def prepared(line, exact=False):
+    return Case(line, (f"{SIZE} oltp_read_write prepare",), exact)
+
+
+def runs():
+    """Every test with options of every sort."""
+    for test in TESTS:
+        for options in ("--threads=1", "--threads=3", "--db-ps-mode=disable", "--verbosity=4", "--percentile=50"):
+            exact = "threads=3" not in options and test != "oltp_delete"
+            yield prepared(f"{SIZE} {options} --events=20 {test} run", exact)
+        yield prepared(f"{SIZE} --skip-trx=on --events=5 --rand-type=uniform {test} run")
+    for options in (
+        "--point-selects=3", "--range-selects=off", "--range-size=7", "--simple-ranges=2", "--sum-ranges=0",
+        "--order-ranges=3", "--distinct-ranges=2", "--index-updates=4", "--non-index-updates=0",
+        "--delete-inserts=2", "--rand-type=gaussian", "--rand-type=pareto", "--rand-type=special",
+        "--rand-seed=42", "--percentile=0", "--verbosity=2", "--verbosity=0", "--num-threads=2", "--max-time=5",
+        "--validate", "--forced-shutdown=60", "--time=0", "--thread-stack-size=32K", "--tx-rate=100",
+        "--rate=1000", "--report-interval=30", "--report-checkpoints=20,30", "--mysql-ignore-errors=all",
+        "--db-debug", "--auto_inc=off", "--histogram --percentile=99",
+    ):
+        exact = not any(word in options for word in ("threads", "rate"))
+        yield prepared(f"{SIZE} {options} --events=10 oltp_read_write run", exact)
+    yield prepared(f"{SIZE} --time=3 --report-interval=2 oltp_point_select run")
+    yield prepared(f"{SIZE} --time=4 --rate=50 --report-interval=3 --report-checkpoints=2 oltp_point_select run")
+    yield prepared(f"{SIZE} --random-points=3 --events=5 select_random_points run", True)
+    yield prepared(f"{SIZE} --number-of-ranges=3 --delta=9 --events=5 select_random_ranges run", True)
+    yield prepared(f"{SIZE} --rate=10000000 oltp_read_write run")
+    yield Case("--threads=2 --events=2000 bulk_insert run", ("--threads=2 bulk_insert prepare",))
+
+
+def tables():
+    """What makes, reads and drops tables."""
+    for test in TESTS + ["bulk_insert"]:
+        yield Case(f"{'' if test == 'bulk_insert' else SIZE} {test} prepare", (), True)
+        yield Case(f"--threads=2 {'' if test == 'bulk_insert' else SIZE} {test} prepare", (), True)
+    for options in ("--auto_inc=off", "--create_secondary=off", "--table-size=1"):
+        yield Case(f"{SIZE} {options} oltp_read_write prepare", (), True)
+    yield Case(f"{SIZE} --auto_inc=off oltp_insert prepare", (), True)
+    yield prepared(f"{SIZE} oltp_read_write prepare", True)
+    yield prepared(f"{SIZE} oltp_read_write prewarm", True)
+    yield prepared(f"{SIZE} oltp_read_only cleanup", True)
+    yield Case("--tables=3 oltp_read_only cleanup", (), True)
+    yield Case("--threads=2 bulk_insert cleanup", ("--threads=2 bulk_insert prepare",), True)
+
+
+def mistakes():
+    """What is refused, and what fails."""
+    for line in (
+        "", "--help", "--version", "nosuch run", "oltp_read_write", "oltp_read_write dance", "oltp_read_write help",
+        "select_random_points help", "select_random_ranges help", "bulk_insert help", "oltp_read_write run more",
+        "--nosuch=1 oltp_read_write run", "--threads=0 oltp_read_write run", "--threads=x oltp_read_write run",
+        "--rand-type=foo oltp_read_write run", "--percentile=101 oltp_read_write run",
+        "--histogram --percentile=0 oltp_read_write run", "--report-checkpoints=x oltp_read_write run",
+        "--forced-shutdown=x oltp_read_write run", "--thread-stack-size=0 oltp_read_write run",
+        "--db-driver=foo oltp_read_write run", "--db-ps-mode=foo oltp_read_write run",
+        "--db-driver=foo oltp_read_write prepare", "--test=nosuch run", "--test=oltp_read_write help",
+    ):
+        if line:
+            yield Case(line, (), True)
+    for command in ("run", "prepare", "cleanup"):
+        yield Case(f"BADPASSWORD oltp_read_write {command}", (), True)
+        yield Case(f"NOWHERE oltp_read_write {command}", (), True)
+        yield Case(f"NODATABASE oltp_read_write {command}", (), True)
+    yield Case("--events=5 oltp_insert run", (), True)
+    yield Case("--events=5 --db-ps-mode=disable oltp_read_write run", ())
+    for test in ("oltp_read_write", "oltp_point_select", "select_random_points", "oltp_delete"):
+        yield Case(f"--events=5 {test} run", (), True)
+
+
+def texts():
+    """All of them."""
+    return [*runs(), *tables(), *mistakes()]
+
+
+def statements():
+    """Those whose statements are compared: one thread, one order."""
+    for test in TESTS:
+        for mode in ("auto", "disable"):
+            yield prepared(f"{SIZE} --db-ps-mode={mode} --events=8 {test} run")
+    for options in ("--skip-trx", "--range-selects=off --point-selects=2", "--delete-inserts=3 --sum-ranges=2"):
+        yield prepared(f"{SIZE} {options} --events=8 oltp_read_write run")
+    yield Case("--events=500 bulk_insert run", ("bulk_insert prepare",))

@@ -1,0 +1,180 @@
+"""Runs both tools and tells what differs.
+
+In: arguments. Out: differences, a summary, an exit status. Must never: pass over a case in silence.
+"""
+import argparse
+import collections
+import difflib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from versuslib.server import Trouble
+
+from . import cases, servers
+
+MODEL = "/usr/bin/sysbench"
+PLACEHOLDERS = ("BADPASSWORD", "NODATABASE", "NOWHERE")
+# Of PostgreSQL's client a lost table is a crash of sysbench, and prewarm is not for it.
+NOT_ON_PGSQL = re.compile(r"--events=5 (oltp_(read_write|point_select|delete)|select_random_points) run")
+
+
+class Tool:
+    """sysbench, or what is to be like it."""
+
+    def __init__(self, name, program, folder):
+        self.name, self.program, self.folder = name, program, folder
+
+    def run(self, server, line):
+        words = line.split()
+        kind = words[0] if words and words[0] in PLACEHOLDERS else ""
+        command = [self.program, *server.options(kind), *words[1 if kind else 0:]]
+        environment = {**os.environ, "PRONY_HOME": self.folder, "HOME": self.folder, "LC_ALL": "C"}
+        environment.pop("PRONY_SYSBENCH_COMPAT", None)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, cwd=self.folder,
+            env=environment,
+        )
+        return {"exit status": str(done.returncode), "stdout": done.stdout, "stderr": done.stderr}
+
+
+def shape(text, exact):
+    """The text with N for numbers; of threads' failures, which come in any order, each line once."""
+    # Where in its own Lua files sysbench met an error; and its own texts of tables.
+    text = re.sub(r"/usr/share/sysbench/\w+\.lua:\d+: ", "", text)
+    text = re.sub(r"(query ')create table.*?\)[^')]*'$", r"\1CREATE'", text, flags=re.S | re.M | re.I)
+    text = re.sub(r"(query was: )create table.*?\n(?=FATAL|\Z)", r"\1CREATE\n", text, flags=re.S | re.I)
+    # Bars: how many there are is a matter of time.
+    text = re.sub(r"(^ *[\d.]+ \|\*.*\n)+", "BARS\n", text, flags=re.M)
+    text = re.sub(r"^prony: .*\n", "", text, flags=re.M)
+    seen, lines = set(), []
+    for line in text.split("\n"):
+        if not (exact and re.match(r"\s+(read|write|other|total|total number of events):", line)):
+            line = re.sub(r"\d+(\.\d+)?", "N", line)
+        line = re.sub(r" +", " ", line)
+        if line.startswith("(last message") or (line.startswith("FATAL") and line in seen):
+            continue
+        seen.add(line)
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def texts(server, case, tool):
+    """One run on a database of its own."""
+    server.fresh()
+    for line in case.before:
+        done = tool.run(server, line)
+        if done["exit status"] != "0":
+            raise Trouble(f"{tool.name} {line} failed: {done['stdout'][-500:]}{done['stderr'][-500:]}")
+    found = tool.run(server, case.line)
+    exact = case.exact and "ignored errors:                      0 " in found["stdout"]
+    parts = {name: shape(text, exact) for name, text in found.items()}
+    if "prepare" in case.line and "--threads=2" in case.line:
+        # Which thread is first is left to chance, and whether another one comes before its line's end.
+        parts["stdout"] = "\n".join(sorted(re.findall(r"(?:Creating|Inserting|FATAL)\b[^\n]*?(?='sb|$)", parts["stdout"], re.M)))
+    return parts
+
+
+def statements(server, case, tool):
+    """What the server sees of the connection that does the events."""
+    server.fresh()
+    for line in case.before:
+        tool.run(server, line)
+    start = server.log.stat().st_size
+    found = tool.run(server, case.line)
+    with open(server.log, errors="replace") as log:
+        log.seek(start)
+        text = log.read()
+    sessions, last = collections.defaultdict(list), []
+    for line in text.split("\n"):
+        entry = re.match(r"(?:\d{6} +[\d:]+)?\s*(\d+) (\w[\w ]*)\t(.*)", line)
+        if entry:
+            last = sessions[entry[1]] if entry[2] in ("Query", "Execute") else []
+            last.append(entry[3])
+        elif last:
+            # A statement of several lines.
+            last[-1] += " " + line
+    sessions = {number: [value_free(one) for one in said] for number, said in sessions.items() if said}
+    # That of the events begins with none of the questions of a set-up.
+    events = [s for s in sessions.values() if re.match(r"(BEGIN|(SELECT|UPDATE|DELETE|INSERT)\b.*\bsbtest)", s[0])]
+    asks = [s for s in events if not any("information_schema" in one or "max(id)" in one for one in s)]
+    if not asks and tool.program == MODEL:
+        raise Trouble(f"no statement of sysbench is in the log: {case.line}")
+    return {"exit status": found["exit status"], "statements": "\n".join("\n".join(one) for one in asks)}
+
+
+def value_free(text):
+    """A statement without its values and its blanks."""
+    text = re.sub(r"\s+", " ", re.sub(r"'[^']*'", "'S'", text)).strip()
+    return re.sub(r"-?\b\d+\b", "N", re.sub(r"sbtest\d+", "sbtestN", text))
+
+
+def differences(title, expected, found):
+    lines = []
+    for part in expected:
+        if expected[part] != found[part]:
+            a, b = expected[part].split("\n"), found[part].split("\n")
+            diff = list(difflib.unified_diff(a, b, "sysbench", "prony", lineterm="", n=1))
+            lines += [f"  {part}:"] + ["    " + line[:300] for line in diff[:24]]
+    return [title] + lines if lines else []
+
+
+def compare(server, part, chosen, model, other):
+    """How many cases differ."""
+    wrong = 0
+    compared = texts if part == "texts" else statements
+    for case in chosen:
+        title = f"{server.name} {part}: {case.line}"
+        try:
+            lines = differences(title, compared(server, case, model), compared(server, case, other))
+        except subprocess.TimeoutExpired:
+            lines = [title, "  it did not end"]
+        if lines:
+            wrong += 1
+            print("\n".join(lines), flush=True)
+    print(f"{server.name} {part}: {len(chosen)} compared, {wrong} differ", flush=True)
+    return wrong
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--prony", help="the program; called by a link named sysbench")
+    parser.add_argument("--texts", action="store_true")
+    parser.add_argument("--statements", action="store_true")
+    parser.add_argument("--every", type=int, default=1, help="of the cases of texts every Nth")
+    parser.add_argument("--cases", default="", help="a regular expression")
+    parser.add_argument("--driver", choices=("mysql", "pgsql"))
+    parser.add_argument("--self-test", action="store_true", help="sysbench beside itself: nothing may differ")
+    asked = parser.parse_args(arguments)
+    if not os.path.exists(MODEL):
+        print("there is no sysbench to compare with: apt install sysbench", file=sys.stderr)
+        return 2
+    if not asked.prony and not asked.self_test:
+        parser.error("--prony PROGRAM, or --self-test")
+    parts = [part for part in ("texts", "statements") if getattr(asked, part)] or ["texts", "statements"]
+    wanted = lambda case: re.search(asked.cases, case.line)
+    wrong = 0
+    with tempfile.TemporaryDirectory(prefix="prony-golden-", dir="/var/tmp") as folder:
+        program = os.path.join(folder, "sysbench")
+        source = MODEL if asked.self_test else os.path.abspath(shutil.which(asked.prony) or asked.prony)
+        os.symlink(source, program)
+        model, other = Tool("sysbench", MODEL, folder), Tool("prony", program, folder)
+        try:
+            for kind in (servers.Mysql, servers.Pgsql):
+                if asked.driver and kind.name != asked.driver:
+                    continue
+                with kind() as server:
+                    for part in parts:
+                        all_cases = cases.texts()[::asked.every] if part == "texts" else list(cases.statements())
+                        if server.name == "pgsql":
+                            if part == "statements":
+                                continue
+                            all_cases = [case for case in all_cases if not NOT_ON_PGSQL.search(case.line)]
+                        wrong += compare(server, part, list(filter(wanted, all_cases)), model, other)
+        except Trouble as trouble:
+            print(trouble, file=sys.stderr)
+            return 2
+    return 1 if wrong else 0
