@@ -336,6 +336,16 @@ fn a_time_profile_that_counts_twice_is_named() {
     assert_eq!(run.measured.kinds[1].response.p99_ns, Some(28_632_000));
     let (_, audit) = only(&profile(12_515, "30375.810", "50.569"));
     assert_eq!(ids(&audit), [""; 0], "{audit:?}");
+    let log = profile(12_515, "30375.810", "50.569").repeat(2);
+    let both = audited(&log, "x", None).unwrap();
+    assert_eq!(both.len(), 2, "a log holds the profiles of many runs");
+    assert!(
+        both.iter().all(|(_, audit)| audit.checks.is_empty()),
+        "{both:?}"
+    );
+    let (run, audit) = only(&(HAMMERDB.to_owned() + &profile(25_030, "60751.621", "101.138")));
+    assert_eq!((run.rates.len(), run.measured.kinds.len()), (2, 2));
+    assert_eq!(ids(&audit)[0], "trouble");
     let (_, audit) = only(&profile(12_600, "30375.810", "70.569"));
     assert!(ids(&audit).contains(&"sums") && ids(&audit).contains(&"shares-printed"));
 }
