@@ -13,7 +13,7 @@ use std::fmt::{self, Write};
 const WIDTH: f64 = 760.0;
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = 748.0;
-const TOP: f64 = 44.0;
+const TOP: f64 = 10.0;
 const BOTTOM: f64 = 206.0;
 const HEIGHT: f64 = 232.0;
 
@@ -71,10 +71,11 @@ impl Chart<'_> {
             .filter(|value| *value > 0.0)
             .fold(f64::INFINITY, f64::min);
         let log = self.axis == Axis::Times && most > 30.0 * least;
+        let top = TOP + super::marks::height(self.marks);
         let y = match self.axis {
-            Axis::Share => Scale::from_zero(1.0, BOTTOM, TOP),
-            _ if log => Scale::by_powers(least, most, BOTTOM, TOP),
-            _ => Scale::from_zero(most, BOTTOM, TOP),
+            Axis::Share => Scale::from_zero(1.0, BOTTOM, top),
+            _ if log => Scale::by_powers(least, most, BOTTOM, top),
+            _ => Scale::from_zero(most, BOTTOM, top),
         };
         let x = Scale::time(self.end_s, LEFT, RIGHT);
         let id = &self.id;
@@ -96,15 +97,15 @@ impl Chart<'_> {
             Text(self.title),
             Text(self.description()),
         )?;
-        self.axes(out, &x, &y)?;
-        super::marks::draw(out, self.marks, &x, TOP, BOTTOM)?;
+        self.axes(out, top, &x, &y)?;
+        super::marks::draw(out, self.marks, &x, top, BOTTOM)?;
         for (number, line) in self.lines.iter().enumerate() {
             let d = path(self.at_s, &line.values, &x, &y);
             writeln!(out, "<path class=\"line l{number}\" d=\"{d}\"/>")?;
         }
         writeln!(
             out,
-            "<line class=\"cursor\" y1=\"{TOP}\" y2=\"{BOTTOM}\" x1=\"-9\" x2=\"-9\"/></svg></div>\
+            "<line class=\"cursor\" y1=\"{top}\" y2=\"{BOTTOM}\" x1=\"-9\" x2=\"-9\"/></svg></div>\
              <p class=\"readout\" aria-live=\"polite\"></p></figure>"
         )
     }
@@ -116,26 +117,30 @@ impl Chart<'_> {
             write!(
                 out,
                 "<li><svg class=\"sample\" viewBox=\"0 0 36 10\" aria-hidden=\"true\"><path \
-                 class=\"line l{number}\" d=\"M1 5H35\"/></svg>{}</li>",
-                Text(&line.name)
+                 class=\"line l{number}\" d=\"M1 5H35\"/></svg>{}{}</li>",
+                Text(&line.name),
+                match line.values.iter().any(Option::is_some) {
+                    true => "",
+                    false => " (not known: too few transactions in each second)",
+                },
             )?;
         }
         out.push_str("</ul>\n");
         Ok(())
     }
 
-    fn axes(&self, out: &mut String, x: &Scale, y: &Scale) -> fmt::Result {
+    fn axes(&self, out: &mut String, top: f64, x: &Scale, y: &Scale) -> fmt::Result {
         if self.warmup_s > 0.0 {
             let end = x.at(self.warmup_s);
             write!(
                 out,
-                "<rect class=\"warmup\" x=\"{LEFT}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{:.1}\"/>",
+                "<rect class=\"warmup\" x=\"{LEFT}\" y=\"{top}\" width=\"{:.1}\" height=\"{:.1}\"/>",
                 end - LEFT,
-                BOTTOM - TOP,
+                BOTTOM - top,
             )?;
             // The word fits only into a warm-up that is wide enough.
             if end - LEFT > 60.0 {
-                let (x, y) = (LEFT + 5.0, TOP + 14.0);
+                let (x, y) = (LEFT + 5.0, top + 14.0);
                 write!(
                     out,
                     "<text class=\"small\" x=\"{x}\" y=\"{y}\">warm-up</text>"

@@ -10,6 +10,8 @@ use std::fmt::{self, Write};
 
 /// Distance that two letters of one row keep, in units of the drawing.
 const LETTER: f64 = 12.0;
+/// Height of a row of letters, in units of the drawing.
+const ROW: f64 = 11.0;
 
 /// What a mark stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,17 +114,28 @@ pub fn marks(run: &Run, end_s: f64) -> Vec<Mark> {
     marks
 }
 
-/// Draws them between two heights: a band for each, its letter above, a row a sort.
+/// The sorts that occur: their letters stand above the plot, a row each.
+fn occurring(marks: &[Mark]) -> impl Iterator<Item = Sort> {
+    let occurs = |sort: &Sort| marks.iter().any(|mark| mark.sort == *sort);
+    Sort::ALL.into_iter().filter(occurs)
+}
+
+/// Height that the letters take above the plot, in units of the drawing.
+pub fn height(marks: &[Mark]) -> f64 {
+    ROW * occurring(marks).count() as f64
+}
+
+/// Draws them between two heights: a band for each, its letter above.
 pub fn draw(out: &mut String, marks: &[Mark], x: &Scale, top: f64, bottom: f64) -> fmt::Result {
-    for (row, sort) in Sort::ALL.into_iter().enumerate() {
-        let height = top - 4.0 - 10.0 * row as f64;
+    for (row, sort) in occurring(marks).enumerate() {
+        let (height, class) = (top - 4.0 - ROW * row as f64, sort as usize);
         let mut last = f64::NEG_INFINITY;
         for mark in marks.iter().filter(|mark| mark.sort == sort) {
             let from = x.at(mark.at_s);
             let width = (x.at(mark.until_s) - from).max(1.0);
             write!(
                 out,
-                "<rect class=\"mark m{row}\" x=\"{from:.1}\" y=\"{top}\" width=\"{width:.1}\" \
+                "<rect class=\"mark m{class}\" x=\"{from:.1}\" y=\"{top}\" width=\"{width:.1}\" \
                  height=\"{:.1}\"/>",
                 bottom - top
             )?;
@@ -130,7 +143,7 @@ pub fn draw(out: &mut String, marks: &[Mark], x: &Scale, top: f64, bottom: f64) 
                 let (letter, at) = (sort.letter(), from + width / 2.0);
                 write!(
                     out,
-                    "<text class=\"letter m{row}\" x=\"{at:.1}\" y=\"{height}\">{letter}</text>"
+                    "<text class=\"letter m{class}\" x=\"{at:.1}\" y=\"{height}\">{letter}</text>"
                 )?;
                 last = from;
             }
@@ -142,9 +155,7 @@ pub fn draw(out: &mut String, marks: &[Mark], x: &Scale, top: f64, bottom: f64) 
 
 /// What the letters mean, of those that occur.
 pub fn key(out: &mut String, marks: &[Mark]) -> fmt::Result {
-    let occurs = |sort: &Sort| marks.iter().any(|mark| mark.sort == *sort);
-    let each = Sort::ALL.into_iter().filter(occurs);
-    let each: Vec<String> = each
+    let each: Vec<String> = occurring(marks)
         .map(|sort| format!("<b>{}</b> {}", sort.letter(), sort.words()))
         .collect();
     if each.is_empty() {

@@ -52,7 +52,7 @@ impl Scale {
             .flat_map(|power| [1.0, 2.0, 5.0].map(|factor| factor * power))
             .collect();
         ticks.retain(|tick| *tick >= low * 0.999 && *tick <= high * 1.001);
-        if ticks.len() > 7 {
+        if ticks.len() > 9 {
             let whole = |tick: &f64| (tick.log10() - tick.log10().round()).abs() < 1e-6;
             ticks.retain(whole);
         }

@@ -127,7 +127,7 @@ fn charts(
             marks,
             warmup_s: run.window.warmup_s,
             end_s: end_s(run),
-            table: format!("server-{number}"),
+            table: format!("readings-{number}"),
         };
         chart.draw(out)?;
     }
@@ -221,7 +221,7 @@ fn table(out: &mut String, number: usize, groups: &[Rows<'_>], end_s: f64) -> fm
     write!(
         out,
         "<details><summary>The readings as a table</summary><div class=\"wide\" tabindex=\"0\" \
-         role=\"group\" aria-label=\"The readings as a table\"><table id=\"server-{number}\"><thead>\
+         role=\"group\" aria-label=\"The readings as a table\"><table id=\"readings-{number}\"><thead>\
          <tr><th scope=\"col\">from</th>"
     )?;
     for name in COLUMNS {
