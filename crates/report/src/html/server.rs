@@ -100,7 +100,7 @@ fn charts(
             "waits",
             "What sessions at work did: sessions seen at each reading",
             waits(groups),
-            units::rate,
+            sessions,
             Axis::Linear,
         ),
         (
@@ -166,6 +166,14 @@ fn bytes(groups: &[Rows<'_>]) -> Vec<Line> {
             rate(rows, |row| row.machine.as_ref()?.disk_read_bytes)
         }),
     ]
+}
+
+/// A number of sessions: a mean of several readings need not be whole.
+fn sessions(mean: f64) -> String {
+    match mean.fract() == 0.0 && mean >= 0.0 {
+        true => units::count(mean as u64),
+        false => format!("{mean:.1}"),
+    }
 }
 
 /// Whether a reading says what sessions did: one without any at work knows it too.
@@ -236,8 +244,8 @@ fn table(out: &mut String, number: usize, groups: &[Rows<'_>], end_s: f64) -> fm
             told(machine(rows, |of| of.busy), units::percent),
             told(machine(rows, |of| of.io_wait), units::percent),
             told(own_cpus(rows), units::rate),
-            told(mean(rows, |row| row.active.map(f64::from)), units::rate),
-            told(mean(rows, |row| row.lock_waits.map(f64::from)), units::rate),
+            told(mean(rows, |row| row.active.map(f64::from)), sessions),
+            told(mean(rows, |row| row.lock_waits.map(f64::from)), sessions),
             told(rate(rows, |row| row.log_bytes), size),
             told(
                 rate(rows, |row| row.machine.as_ref()?.disk_write_bytes),
@@ -312,7 +320,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("server machine (another host)"), "{text}");
-        assert!(text.contains("IO/WalSync: 0 to 3.00"), "{text}");
+        assert!(text.contains("IO/WalSync: 0 to 3"), "{text}");
         assert!(text.contains("<td>–</td>"), "{text}");
     }
 

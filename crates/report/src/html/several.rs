@@ -106,7 +106,7 @@ fn pair(out: &mut String, number: usize, found: &Comparison) -> fmt::Result {
         class(worst)
     )?;
     if found.figures.is_empty() {
-        out.push_str("<p>No ratio is given: the figures are of different things.</p>\n");
+        out.push_str("<p>No ratio is given: it would mislead.</p>\n");
     } else {
         figures(out, number, found)?;
     }
