@@ -28,9 +28,10 @@ pub struct ReportArgs {
 /// Arguments of `prony verify`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Computes the SHA-256 of each document in the page again, and draws the page anew from them. Exit code 7
-says that the file was changed or cut off, 1 that it cannot be read or is no report. The hash of a
-document is that of the stored run, as sha256sum says it: compare the two to know that it is the same.
+Computes the SHA-256 of each document in the page again, and draws the page anew from them. Exit
+code 7 says that the file was changed or cut off, 1 that it cannot be read or is no report. A hash is
+no signature: it is that of the stored run, as sha256sum says it, so compare the two to know that
+the page is of that run.
 
 Examples:
   prony verify report.html")]

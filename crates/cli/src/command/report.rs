@@ -8,6 +8,7 @@ use super::stored::failure as store_failure;
 use crate::args::{ReportArgs, VerifyArgs};
 use crate::exit::{Exit, Failure};
 use prony_report::html::{self, VerifyError};
+use prony_report::text::{plain, system_error};
 use prony_store::{Run, RunStore};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -27,7 +28,7 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     }
     spare_others(&args.output)?;
     write(&args.output, &runs).map_err(|error| {
-        let what = format!("cannot write the report: {error}");
+        let what = format!("cannot write the report: {}", system_error(&error));
         let hint = "name a file in a folder that you may write to";
         Failure::new(Exit::Unexpected, what, hint).at(args.output.display().to_string())
     })?;
@@ -92,14 +93,14 @@ fn hidden(path: &Path) -> io::Result<PathBuf> {
 pub fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
     let place = args.file.display().to_string();
     let text = read(&args.file).map_err(|error| {
-        let what = format!("cannot read the report: {error}");
+        let what = format!("cannot read the report: {}", system_error(&error));
         let hint = "name a file that prony report has written";
         Failure::new(Exit::Unexpected, what, hint).at(&place)
     })?;
     let found = html::verify(&text).map_err(|error| failure(&error, &place))?;
     output::show(|out, _| {
         for document in &found.documents {
-            let id = prony_report::text::plain(&document.run.id);
+            let id = plain(&document.run.id);
             writeln!(out, "{}  {id}", document.sha256)?;
         }
         match &found.drawn_by {
