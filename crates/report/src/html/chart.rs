@@ -80,18 +80,18 @@ impl Chart<'_> {
         let x = Scale::time(self.end_s, LEFT, RIGHT);
         let id = &self.id;
         let by_powers = if log { ", axis by powers of ten" } else { "" };
-        write!(
+        writeln!(
             out,
-            "<figure><figcaption id=\"{id}-t\">{}{by_powers}</figcaption>\n",
+            "<figure><figcaption id=\"{id}-t\">{}{by_powers}</figcaption>",
             Text(self.title)
         )?;
         self.legend(out)?;
-        write!(
+        writeln!(
             out,
             "<div class=\"plot\" tabindex=\"0\" role=\"group\" aria-labelledby=\"{id}-t\">\
              <svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\" \
              data-table=\"{}\" data-left=\"{LEFT}\" data-right=\"{RIGHT}\" data-end=\"{}\">\
-             <title>{}</title><desc id=\"{id}-d\">{}</desc>\n",
+             <title>{}</title><desc id=\"{id}-d\">{}</desc>",
             self.table,
             self.end_s,
             Text(self.title),

@@ -174,13 +174,13 @@ fn draw(out: &mut String, number: usize, bars: &Bars, of: &Latency) -> fmt::Resu
         .max(1.0);
     let y = Scale::from_zero(most / sum, BOTTOM, TOP);
     let title = "Distribution of the response time, all kinds";
-    write!(
+    writeln!(
         out,
         "<figure><figcaption id=\"bars-{number}-t\">{title}, axis by powers of ten</figcaption>\
          <div class=\"plot\" tabindex=\"0\" role=\"group\" aria-labelledby=\"bars-{number}-t\">\
          <svg viewBox=\"0 0 760 232\" role=\"img\" aria-labelledby=\"bars-{number}-t bars-{number}-d\">\
          <title>{title}</title><desc id=\"bars-{number}-d\">From {} to {}, in {BARS} bars; the \
-         percentiles are in the table.</desc>\n",
+         percentiles are in the table.</desc>",
         units::time(of.min_ns as f64),
         units::time(of.max_ns as f64),
     )?;

@@ -88,34 +88,10 @@ fn charts(
     groups: &[Rows<'_>],
 ) -> fmt::Result {
     let at_s: Vec<f64> = groups.iter().map(|rows| middle_s(rows)).collect();
-    let sorts: [(&str, &str, Vec<Line>, fn(f64) -> String, Axis); 3] = [
-        (
-            "cpu",
-            "CPU of the server's machine, share of all its CPUs",
-            cpu(groups),
-            units::percent,
-            Axis::Share,
-        ),
-        (
-            "waits",
-            "What sessions at work did: sessions seen at each reading",
-            waits(groups),
-            sessions,
-            Axis::Linear,
-        ),
-        (
-            "bytes",
-            "Log and disks, bytes a second",
-            bytes(groups),
-            |bytes| format!("{}/s", units::bytes(bytes as u64)),
-            Axis::Linear,
-        ),
-    ];
-    for (id, title, mut lines, unit, axis) in sorts {
+    let mut draw = |id, title, mut lines: Vec<Line>, unit, axis| {
         lines.retain(|line| line.values.iter().any(Option::is_some));
         if lines.is_empty() {
-            writeln!(out, "<p class=\"absent\">{title}: not seen.</p>")?;
-            continue;
+            return writeln!(out, "<p class=\"absent\">{title}: not seen.</p>");
         }
         let chart = Chart {
             id: format!("{id}-{number}"),
@@ -129,9 +105,15 @@ fn charts(
             end_s: end_s(run),
             table: format!("readings-{number}"),
         };
-        chart.draw(out)?;
-    }
-    Ok(())
+        chart.draw(out)
+    };
+    let title = "CPU of the server's machine, share of all its CPUs";
+    draw("cpu", title, cpu(groups), units::percent, Axis::Share)?;
+    let title = "What sessions at work did: sessions seen at each reading";
+    draw("waits", title, waits(groups), sessions, Axis::Linear)?;
+    let title = "Log and disks, bytes a second";
+    let size = |bytes| format!("{}/s", units::bytes(bytes as u64));
+    draw("bytes", title, bytes(groups), size, Axis::Linear)
 }
 
 fn line(name: &str, groups: &[Rows<'_>], of: impl Fn(Rows<'_>) -> Option<f64>) -> Line {
