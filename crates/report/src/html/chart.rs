@@ -11,8 +11,8 @@ use std::fmt::{self, Write};
 
 /// Size of a drawing, and of the space around its plot, in units of the drawing.
 const WIDTH: f64 = 760.0;
-const LEFT: f64 = 70.0;
-const RIGHT: f64 = 748.0;
+pub const LEFT: f64 = 70.0;
+pub const RIGHT: f64 = 748.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 206.0;
 const HEIGHT: f64 = 232.0;
@@ -147,27 +147,9 @@ impl Chart<'_> {
                 )?;
             }
         }
-        for tick in &y.ticks {
-            let (at, label) = (y.at(*tick), (self.unit)(*tick));
-            write!(
-                out,
-                "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>\
-                 <text class=\"y\" x=\"{}\" y=\"{:.1}\">{}</text>",
-                LEFT - 6.0,
-                at + 4.0,
-                Text(label),
-            )?;
-        }
-        for tick in &x.ticks {
-            write!(
-                out,
-                "<line class=\"tick\" x1=\"{0:.1}\" x2=\"{0:.1}\" y1=\"{BOTTOM}\" y2=\"{1}\"/>\
-                 <text class=\"x\" x=\"{0:.1}\" y=\"{2}\">{3}</text>",
-                x.at(*tick),
-                BOTTOM + 4.0,
-                BOTTOM + 18.0,
-                clock(*tick, self.end_s),
-            )?;
+        grid(out, y, self.unit)?;
+        for moment in &x.ticks {
+            tick(out, x.at(*moment), BOTTOM, &clock(*moment, self.end_s))?;
         }
         out.push('\n');
         Ok(())
@@ -193,6 +175,32 @@ impl Chart<'_> {
             each.join("; ")
         )
     }
+}
+
+/// The lines across a plot, each with its value.
+pub fn grid(out: &mut String, y: &Scale, unit: fn(f64) -> String) -> fmt::Result {
+    for tick in &y.ticks {
+        let (at, label) = (y.at(*tick), Text(unit(*tick)));
+        write!(
+            out,
+            "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>\
+             <text class=\"y\" x=\"{}\" y=\"{:.1}\">{label}</text>",
+            LEFT - 6.0,
+            at + 4.0,
+        )?;
+    }
+    Ok(())
+}
+
+/// A tick below a plot, with its name.
+pub fn tick(out: &mut String, at: f64, bottom: f64, name: &str) -> fmt::Result {
+    write!(
+        out,
+        "<line class=\"tick\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{bottom}\" y2=\"{}\"/>\
+         <text class=\"x\" x=\"{at:.1}\" y=\"{}\">{name}</text>",
+        bottom + 4.0,
+        bottom + 18.0,
+    )
 }
 
 /// A moment as the axis of time names it: seconds, or minutes and hours in a long run.

@@ -3,14 +3,13 @@
 //! In: the stored histogram of all kinds. Out: bars over a logarithmic axis of time, with the
 //! percentiles that the document holds, and a table. Must never: compute a percentile anew.
 
+use super::chart::{LEFT, RIGHT, grid, tick};
 use super::escape::Text;
 use super::scale::Scale;
 use crate::units;
 use prony_store::{KindFigures, Latency, Run, decode_histogram};
 use std::fmt::{self, Write};
 
-const LEFT: f64 = 70.0;
-const RIGHT: f64 = 748.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 196.0;
 /// Bars over the whole width.
@@ -136,6 +135,18 @@ struct Bars {
     counts: Vec<u64>,
 }
 
+impl Bars {
+    fn holds(&self, ns: f64) -> bool {
+        (self.low_ns..=self.high_ns).contains(&ns)
+    }
+
+    /// The place of a time: the axis ends where the bars do, not at round values.
+    fn place(&self, ns: f64) -> f64 {
+        let share = (ns / self.low_ns).ln() / (self.high_ns / self.low_ns).ln();
+        LEFT + share.clamp(0.0, 1.0) * (RIGHT - LEFT)
+    }
+}
+
 fn bars(of: &Latency) -> Result<Bars, String> {
     if of.histogram.is_empty() {
         return Err("the document holds no histogram".to_owned());
@@ -184,22 +195,7 @@ fn draw(out: &mut String, number: usize, bars: &Bars, of: &Latency) -> fmt::Resu
         units::time(of.min_ns as f64),
         units::time(of.max_ns as f64),
     )?;
-    for tick in &y.ticks {
-        let at = y.at(*tick);
-        write!(
-            out,
-            "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>\
-             <text class=\"y\" x=\"{}\" y=\"{:.1}\">{}</text>",
-            LEFT - 6.0,
-            at + 4.0,
-            units::percent(*tick)
-        )?;
-    }
-    // Its ends are those of the bars, not round values.
-    let place = |ns: f64| {
-        let share = (ns / bars.low_ns).ln() / (bars.high_ns / bars.low_ns).ln();
-        LEFT + share.clamp(0.0, 1.0) * (RIGHT - LEFT)
-    };
+    grid(out, &y, units::percent)?;
     let width = (RIGHT - LEFT) / BARS as f64;
     for (number, count) in bars
         .counts
@@ -217,24 +213,14 @@ fn draw(out: &mut String, number: usize, bars: &Bars, of: &Latency) -> fmt::Resu
             BOTTOM - top
         )?;
     }
-    for tick in Scale::by_powers(bars.low_ns, bars.high_ns, LEFT, RIGHT).ticks {
-        if tick < bars.low_ns || tick > bars.high_ns {
-            continue;
-        }
-        write!(
-            out,
-            "<line class=\"tick\" x1=\"{0:.1}\" x2=\"{0:.1}\" y1=\"{BOTTOM}\" y2=\"{1}\"/>\
-             <text class=\"x\" x=\"{0:.1}\" y=\"{2}\">{3}</text>",
-            place(tick),
-            BOTTOM + 4.0,
-            BOTTOM + 18.0,
-            units::time(tick),
-        )?;
+    let round = Scale::by_powers(bars.low_ns, bars.high_ns, LEFT, RIGHT).ticks;
+    for ns in round.into_iter().filter(|ns| bars.holds(*ns)) {
+        tick(out, bars.place(ns), BOTTOM, &units::time(ns))?;
     }
     let marked = [("p50", of.p50_ns), ("p95", of.p95_ns), ("p99", of.p99_ns)];
     for (row, (name, ns)) in marked.into_iter().enumerate() {
         let Some(ns) = ns else { continue };
-        let (at, height) = (place(ns as f64), TOP - 4.0 - 11.0 * (2 - row) as f64);
+        let (at, height) = (bars.place(ns as f64), TOP - 4.0 - 11.0 * (2 - row) as f64);
         write!(
             out,
             "<line class=\"percentile\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{TOP}\" y2=\"{BOTTOM}\"/>\

@@ -134,9 +134,20 @@ fn figure(out: &mut String, value: &str, name: &str, of: &str) -> fmt::Result {
 
 /// Opens a table that may be wider than the page.
 pub fn table(out: &mut String, caption: &str, columns: &[&str]) -> fmt::Result {
+    table_of(out, None, caption, columns)
+}
+
+/// The same, with an id.
+pub fn table_of(
+    out: &mut String,
+    id: Option<&str>,
+    caption: &str,
+    columns: &[&str],
+) -> fmt::Result {
+    let id = id.map_or(String::new(), |id| format!(" id=\"{id}\""));
     write!(
         out,
-        "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"{0}\"><table>\
+        "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"{0}\"><table{id}>\
          <caption>{0}</caption><thead><tr>",
         Text(caption)
     )?;

@@ -6,6 +6,7 @@
 use super::chart::{Axis, Chart, Line, clock};
 use super::escape::Text;
 use super::marks::{Mark, key};
+use super::one::{end, table_of};
 use crate::units;
 use prony_store::{Run, Second};
 use std::fmt::{self, Write};
@@ -50,6 +51,14 @@ fn point(rows: &[Second]) -> Point {
         max_ns: worst(|row| Some(row.max_ns)).unwrap_or(0.0),
         connections: rows.iter().map(|row| row.connections).min().unwrap_or(0),
     }
+}
+
+/// Throughput of each group of so many seconds: its begin, its middle, and transactions a second.
+pub fn throughput(run: &Run, size: usize) -> Vec<(f64, f64, Option<f64>)> {
+    let points = run.series.chunks(size.max(1)).map(point);
+    points
+        .map(|point| (point.from_s, point.at_s, point.tps))
+        .collect()
 }
 
 /// End of the axis of time, seconds: of all series of a run.
@@ -118,13 +127,9 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[Mark]) -> fmt:
 }
 
 fn table(out: &mut String, number: usize, points: &[Point], end_s: f64) -> fmt::Result {
-    write!(
-        out,
-        "<details><summary>The seconds as a table</summary><div class=\"wide\" tabindex=\"0\" \
-         role=\"group\" aria-label=\"The seconds as a table\"><table id=\"seconds-{number}\">\
-         <thead><tr><th scope=\"col\">from</th>"
-    )?;
-    for name in [
+    out.push_str("<details><summary>The seconds as a table</summary>");
+    let columns = [
+        "from",
         "committed /s",
         "failed",
         "p50",
@@ -132,10 +137,9 @@ fn table(out: &mut String, number: usize, points: &[Point], end_s: f64) -> fmt::
         "p99",
         "max",
         "connections",
-    ] {
-        write!(out, "<th scope=\"col\">{name}</th>")?;
-    }
-    out.push_str("</tr></thead><tbody>\n");
+    ];
+    let id = format!("seconds-{number}");
+    table_of(out, Some(&id), "The seconds", &columns)?;
     for point in points {
         let time = |ns: Option<f64>| ns.map_or("–".into(), units::time);
         let cells = [
@@ -149,7 +153,8 @@ fn table(out: &mut String, number: usize, points: &[Point], end_s: f64) -> fmt::
         ];
         row(out, point.at_s, &clock(point.from_s, end_s), &cells)?;
     }
-    out.push_str("</tbody></table></div></details>\n");
+    end(out);
+    out.push_str("</details>\n");
     Ok(())
 }
 

@@ -6,6 +6,7 @@
 use super::chart::{Axis, Chart, Line, clock};
 use super::escape::Text;
 use super::marks::Mark;
+use super::one::{end, table_of};
 use super::seconds::{end_s, row, together};
 use crate::terminal::server::lines;
 use crate::text::plain;
@@ -195,7 +196,8 @@ fn waits(groups: &[Rows<'_>]) -> Vec<Line> {
     lines
 }
 
-const COLUMNS: [&str; 9] = [
+const COLUMNS: [&str; 10] = [
+    "from",
     "commits /s",
     "CPU at work",
     "I/O wait",
@@ -208,16 +210,9 @@ const COLUMNS: [&str; 9] = [
 ];
 
 fn table(out: &mut String, number: usize, groups: &[Rows<'_>], end_s: f64) -> fmt::Result {
-    write!(
-        out,
-        "<details><summary>The readings as a table</summary><div class=\"wide\" tabindex=\"0\" \
-         role=\"group\" aria-label=\"The readings as a table\"><table id=\"readings-{number}\"><thead>\
-         <tr><th scope=\"col\">from</th>"
-    )?;
-    for name in COLUMNS {
-        write!(out, "<th scope=\"col\">{name}</th>")?;
-    }
-    out.push_str("</tr></thead><tbody>\n");
+    out.push_str("<details><summary>The readings as a table</summary>");
+    let id = format!("readings-{number}");
+    table_of(out, Some(&id), "The readings", &COLUMNS)?;
     for rows in groups {
         let told = |value: Option<f64>, show: fn(f64) -> String| value.map_or("–".into(), show);
         let size = |bytes: f64| units::bytes(bytes as u64);
@@ -238,7 +233,8 @@ fn table(out: &mut String, number: usize, groups: &[Rows<'_>], end_s: f64) -> fm
         let from_s = rows.first().map_or(0.0, |row| row.at_s);
         row(out, middle_s(rows), &clock(from_s, end_s), &cells)?;
     }
-    out.push_str("</tbody></table></div></details>\n");
+    end(out);
+    out.push_str("</details>\n");
     Ok(())
 }
 

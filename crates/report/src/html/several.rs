@@ -3,9 +3,11 @@
 //! In: documents, and what `judge` makes of each beside the first. Out: a table of all, then what
 //! differs and the figures of each pair. Must never: give a ratio that the verdict forbids.
 
+use super::chart::{Axis, Chart, Line, clock};
 use super::document::Document;
 use super::escape::Text;
-use super::one::{class, end, table, title, words};
+use super::one::{class, end, table, table_of, title, words};
+use super::seconds::{end_s, row, throughput, together};
 use super::section;
 use crate::compare::change;
 use crate::terminal::verdict_words;
@@ -13,6 +15,9 @@ use crate::units;
 use prony_judge::compare::{Comparison, Difference, Unit, Verdict, compare};
 use prony_store::Severity;
 use std::fmt::{self, Write};
+
+/// As many runs have a line in the chart of all: more lines cannot be told apart.
+const LINES: usize = 5;
 
 /// The table of contents.
 pub fn nav(out: &mut String, documents: &[Document]) -> fmt::Result {
@@ -38,6 +43,7 @@ pub fn nav(out: &mut String, documents: &[Document]) -> fmt::Result {
 pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
     section(out, 2, "overview", "Overview")?;
     overview(out, documents)?;
+    courses(out, documents)?;
     out.push_str("</section>\n");
     let Some((first, others)) = documents.split_first() else {
         return Ok(());
@@ -90,6 +96,57 @@ fn overview(out: &mut String, documents: &[Document]) -> fmt::Result {
         )?;
     }
     end(out);
+    Ok(())
+}
+
+/// The throughput of all over time, in one chart with its table.
+fn courses(out: &mut String, documents: &[Document]) -> fmt::Result {
+    let longest = documents.iter().map(|one| one.run.series.len()).max();
+    let size = together(longest.unwrap_or(0));
+    let drawn = &documents[..documents.len().min(LINES)];
+    let each: Vec<_> = drawn.iter().map(|one| throughput(&one.run, size)).collect();
+    let Some(most) = each.iter().max_by_key(|points| points.len()) else {
+        return Ok(());
+    };
+    // Each counts its seconds from its own start, so that places of the series are moments.
+    let at_s: Vec<f64> = most.iter().map(|(_, at_s, _)| *at_s).collect();
+    let value = |points: &[(f64, f64, Option<f64>)], place: usize| points.get(place)?.2;
+    let lines = each.iter().enumerate().map(|(place, points)| Line {
+        name: format!("run {}", place + 1),
+        values: (0..at_s.len()).map(|at| value(points, at)).collect(),
+    });
+    let end_s = drawn.iter().map(|one| end_s(&one.run)).fold(1.0, f64::max);
+    let chart = Chart {
+        id: "courses".to_owned(),
+        title: "Throughput of the runs, each from its own start: transactions committed a second",
+        at_s: &at_s,
+        lines: lines.collect(),
+        unit: |tps| format!("{} /s", units::rate(tps)),
+        axis: Axis::Linear,
+        marks: &[],
+        warmup_s: 0.0,
+        end_s,
+        table: "courses-table".to_owned(),
+    };
+    chart.draw(out)?;
+    if documents.len() > LINES {
+        writeln!(
+            out,
+            "<p>Of the first {LINES} runs; the others have theirs below.</p>"
+        )?;
+    }
+    out.push_str("<details><summary>The seconds of all as a table</summary>");
+    let names: Vec<&str> = chart.lines.iter().map(|line| line.name.as_str()).collect();
+    let columns = [&["from"], names.as_slice()].concat();
+    let id = Some("courses-table");
+    table_of(out, id, "Transactions committed a second", &columns)?;
+    for (place, (from_s, at_s, _)) in most.iter().enumerate() {
+        let cell = |points: &Vec<_>| value(points, place).map_or("–".into(), units::rate);
+        let cells: Vec<String> = each.iter().map(cell).collect();
+        row(out, *at_s, &clock(*from_s, end_s), &cells)?;
+    }
+    end(out);
+    out.push_str("</details>\n");
     Ok(())
 }
 
