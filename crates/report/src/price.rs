@@ -15,7 +15,9 @@ const NAME: usize = 24;
 
 /// Writes them for a person.
 pub fn write(out: &mut dyn Write, style: &Style, prices: &Prices) -> io::Result<()> {
-    if !prices.points.is_empty() {
+    if prices.points.is_empty() {
+        writeln!(out, "{}", style.bold("No price can be given"))?;
+    } else {
         points(out, style, prices)?;
         behind(out, style, &prices.points)?;
     }
