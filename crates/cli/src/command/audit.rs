@@ -21,6 +21,7 @@ const LARGEST: u64 = 256 << 20;
 /// Audits an output.
 pub fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
     let text = text(&args.file)?;
+    let hint = "give what the tool printed at the end of its run, or its log";
     let audited = audited(&text, &args.file, args.scale)
         .map_err(|error| Failure::new(Exit::Unexpected, error.to_string(), hint).at(&args.file))?;
     let worst = prony_judge::worst(
