@@ -49,12 +49,22 @@ pub(super) fn is_lost(error: &DbError) -> bool {
     )
 }
 
+/// What a driver says of an error: of a loss without a word of the server's in those of MariaDB's client
+/// library.
+pub(super) fn message(driver: Driver, error: &DbError) -> String {
+    match (driver, error.number) {
+        (Driver::Mysql, 0) if is_lost(error) => "Lost connection to server during query".to_owned(),
+        _ => error.message.clone(),
+    }
+}
+
 /// The number by which a driver knows an error: that of the client library for a lost connection, 0 on
 /// PostgreSQL.
 pub(super) fn number(driver: Driver, error: &DbError) -> u32 {
     match (driver, error.number) {
         (Driver::Pgsql, _) => 0,
         (Driver::Mysql, 0) if is_lost(error) => 2013,
+        (Driver::Mysql, 0) if error.class == ErrorClass::Protocol => 2027,
         (Driver::Mysql, number) => u32::from(number),
     }
 }

@@ -12,6 +12,7 @@
 mod answer;
 mod asked;
 mod bundled;
+mod compiled;
 mod front;
 mod help;
 mod ignored;

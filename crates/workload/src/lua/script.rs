@@ -3,6 +3,7 @@
 //! In: settings. Out: what its commands are, its help, the program of its threads. Must never: run an
 //! event.
 
+use super::compiled::Compiled;
 use super::help::{Command, Refused};
 use super::program::{LuaProgram, Task};
 use super::report::Reporter;
@@ -48,7 +49,7 @@ impl Front {
         let wrong = |error: mlua::Error| refused(&error, &shared.settings);
         let state = State::new(&shared, &owner).map_err(wrong)?;
         super::front::answers(&state, &shared).map_err(wrong)?;
-        let chunk = state.chunk(&shared.settings).map_err(wrong)?;
+        let chunk = state.chunk(&shared).map_err(wrong)?;
         let watch = Watch::start(&shared);
         let front = Front {
             beat: watch.beat(),
@@ -111,6 +112,7 @@ impl Script {
     pub fn open(settings: Settings) -> Result<Script, Refused> {
         let shared = Arc::new(Shared {
             settings,
+            compiled: Compiled::default(),
             has_connected: AtomicBool::new(false),
         });
         let front = Front::read(shared, None)?;

@@ -4,6 +4,7 @@
 //! a script more memory than the settings say.
 
 use super::bundled;
+use super::compiled::Compiled;
 use super::help::Refused;
 use super::numbers::{Numbers, functions};
 use super::settings::{Settings, Value};
@@ -28,6 +29,7 @@ const PRELUDE: [(&str, &str); 8] = [
 /// What all states of a script share.
 pub struct Shared {
     pub settings: Settings,
+    pub compiled: Compiled,
     /// A state has connected: the script measures a database.
     pub has_connected: AtomicBool,
 }
@@ -69,7 +71,8 @@ impl State {
             if name == "legacy" && shared.settings.newer {
                 continue;
             }
-            let chunk = lua.load(text).set_name(format!("=prony/{name}.lua"));
+            let name = format!("=prony/{name}.lua");
+            let chunk = shared.compiled.load(&lua, &name, text.as_bytes())?;
             chunk.call::<()>((host.clone(), core.clone()))?;
         }
         Ok(State {
@@ -83,7 +86,8 @@ impl State {
     ///
     /// # Errors
     /// It is not Lua.
-    pub fn chunk(&self, settings: &Settings) -> Result<Function> {
+    pub fn chunk(&self, shared: &Shared) -> Result<Function> {
+        let settings = &shared.settings;
         let text = &settings.text;
         // A line that names the interpreter is none of Lua's; the line's number stays.
         let skipped = match text.starts_with(b"#") {
@@ -97,10 +101,7 @@ impl State {
             "-" => "=stdin".to_owned(),
             path => format!("@{path}"),
         };
-        self.lua
-            .load(&text[skipped..])
-            .set_name(name)
-            .into_function()
+        shared.compiled.load(&self.lua, &name, &text[skipped..])
     }
 
     /// One of Prony's own functions.
@@ -224,6 +225,14 @@ fn told(lua: &Lua, shared: &Arc<Shared>, host: &Table) -> Result<()> {
         Ok(())
     })?;
     host.set("has_connected", has_connected)?;
-    let bundled = |_: &Lua, name: LuaString| Ok(bundled::text(&name.to_string_lossy()));
+    let all = Arc::clone(shared);
+    let bundled = move |lua: &Lua, name: LuaString| {
+        let name = name.to_string_lossy();
+        let load = |text: &str| {
+            all.compiled
+                .load(lua, &format!("@{name}.lua"), text.as_bytes())
+        };
+        bundled::text(&name).map(load).transpose()
+    };
     host.set("bundled", lua.create_function(bundled)?)
 }

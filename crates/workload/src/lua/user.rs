@@ -17,6 +17,8 @@ use super::watchdog::Beat;
 use mlua::{LuaString, Thread, Value as LuaValue};
 use prony_session::{Db, DbError, Ended, Outcome, Query, Rows};
 use prony_wire::Value;
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,11 +28,17 @@ const LAST_ASKS: u32 = 10_000;
 /// Values of an execution that are handed on without an allocation.
 const FEW: usize = 8;
 
+thread_local! {
+    /// The states of this worker's users. To close one takes longer than an event: it is done when the
+    /// worker is, not while others still measure.
+    static KEPT: RefCell<Vec<Rc<State>>> = const { RefCell::new(Vec::new()) };
+}
+
 /// One user of a script.
 pub struct User {
     shared: Arc<Shared>,
     thread: Thread,
-    state: State,
+    state: Rc<State>,
     beat: Arc<Beat>,
     prepared: Prepared,
     values: Values,
@@ -57,7 +65,7 @@ impl User {
         let wrong = |error: mlua::Error| refused(&error, &shared.settings);
         let state = State::new(shared, owner).map_err(wrong)?;
         let make = || {
-            let chunk = state.chunk(&shared.settings)?;
+            let chunk = state.chunk(shared)?;
             let (main, word, is_function) = match task {
                 Task::Run => ("thread", None, false),
                 Task::Command {
@@ -69,6 +77,8 @@ impl User {
             state.lua.create_thread(body)
         };
         let thread = make().map_err(wrong)?;
+        let state = Rc::new(state);
+        KEPT.with_borrow_mut(|kept| kept.push(Rc::clone(&state)));
         Ok(User {
             shared: Arc::clone(shared),
             thread,
@@ -168,7 +178,7 @@ impl User {
             }
             Asked::Renew => match db.renew().await {
                 Ok(()) => Answer::Flag(true),
-                Err(error) => self.failed(Step::Query, "", &error),
+                Err(error) => self.failed(Step::Query, "", &error, db),
             },
             Asked::Count(counter) => {
                 count(db, counter);
@@ -246,7 +256,7 @@ impl User {
             && let Err(error) = db.prepare(&statement).await
         {
             self.prepared.forget(&sql);
-            return Ok(self.failed(Step::Prepare, &sql, &error));
+            return Ok(self.failed(Step::Prepare, &sql, &error, db));
         }
         Ok(Answer::Prepared(id, statement.parameters()))
     }
@@ -294,7 +304,7 @@ impl User {
         let is_ignored = settings.ignored.has(settings.driver, &error)
             && (!lost || settings.ignored.reconnects());
         if !is_ignored {
-            return Ok(self.failed(step, sql, &error));
+            return Ok(self.failed(step, sql, &error, db));
         }
         db.count_ignored();
         let again = match db.is_under_way() {
@@ -319,13 +329,19 @@ impl User {
     }
 
     #[cold]
-    fn failed(&self, step: Step, sql: &str, error: &DbError) -> Answer {
+    fn failed(&self, step: Step, sql: &str, error: &DbError, db: &Db) -> Answer {
         let settings = self.settings();
+        let driver = settings.driver;
+        let said = match (driver, step, db.server_error()) {
+            // As psql shows it.
+            (Driver::Pgsql, Step::Prepare, Some(said)) => said.in_statement(sql),
+            _ => ignored::message(driver, error),
+        };
         settings.listener.sql_failed(&SqlFailure {
             step,
             error,
-            number: ignored::number(settings.driver, error),
-            said: &error.message,
+            number: ignored::number(driver, error),
+            said: &said,
             sql,
         });
         self.answer(error, false)
@@ -333,19 +349,10 @@ impl User {
 
     fn answer(&self, error: &DbError, ignorable: bool) -> Answer {
         let driver = self.settings().driver;
-        let message = match (driver, ignored::is_lost(error), error.number) {
-            (Driver::Mysql, true, 0) => {
-                format!(
-                    "Lost connection to MySQL server during query ({})",
-                    error.message
-                )
-            }
-            _ => error.message.clone(),
-        };
         Answer::Failed(Failure {
             number: ignored::number(driver, error),
             state: String::from_utf8_lossy(&error.code).into_owned(),
-            message,
+            message: ignored::message(driver, error),
             ignorable,
         })
     }

@@ -4,7 +4,7 @@
 
 local host, core = ...
 
-local real_loadfile, loadstring, open = loadfile, loadstring, io.open
+local real_loadfile, open = loadfile, io.open
 local package = package
 
 if host.path then
@@ -35,17 +35,17 @@ local function loader(name)
       return preloaded
    end
    local place, tried = search(name, package.path)
-   local text = host.bundled(name)
+   local bundled = host.bundled(name)
    -- The files that a distribution of sysbench brings are what the bundled ones stand for.
-   if place and not (text and place:find("/share/sysbench/", 1, true)) then
+   if place and not (bundled and place:find("/share/sysbench/", 1, true)) then
       local chunk, problem = real_loadfile(place)
       if not chunk then
          error("error loading module '" .. name .. "' from file '" .. place .. "':\n\t" .. problem, 3)
       end
       return chunk
    end
-   if text then
-      return assert(loadstring(text, "@" .. name .. ".lua"))
+   if bundled then
+      return bundled
    end
    local c_place, c_tried = search(name, package.cpath)
    if c_place then
@@ -87,13 +87,13 @@ end
 -- Legacy scripts name the file of the functions they share by a path of their own.
 local function bundled_file(path)
    local name = path:match("([^/]+)%.lua$")
-   local text = name and host.bundled(name)
+   local chunk = name and host.bundled(name)
    -- A path that lost its "/" runs into the name: `.../hot.luacommon.lua`.
-   if not text and name then
+   if not chunk and name then
       name = name:match("%.lua(.+)$")
-      text = name and host.bundled(name)
+      chunk = name and host.bundled(name)
    end
-   return text and loadstring(text, "@" .. name .. ".lua")
+   return chunk
 end
 
 function loadfile(path, ...)
