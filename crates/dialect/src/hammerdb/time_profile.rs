@@ -106,18 +106,7 @@ pub(super) fn figures(profile: &mut [Section], line: &str) {
 pub(super) fn add(run: &mut Reported, sections: &[Section]) {
     let users: Vec<&Section> = sections.iter().filter(|section| !section.summary).collect();
     let summary = sections.iter().find(|section| section.summary);
-    let sum = |name: &str| {
-        let all = users.iter().flat_map(|section| &section.routines);
-        let of_it = all.filter(|routine| routine.name == name);
-        of_it.fold(0_u64, |sum, routine| sum.saturating_add(routine.calls))
-    };
-    // HammerDB 4.6 adds the users' calls up twice. What is doubled says nothing of its own.
-    let doubled = summary.is_some_and(|summary| {
-        let twice = |routine: &Routine| {
-            routine.calls > 0 && routine.calls == sum(&routine.name).saturating_mul(2)
-        };
-        !summary.routines.is_empty() && summary.routines.iter().all(twice)
-    });
+    let doubled = summary.is_some_and(|summary| is_doubled(summary, &users));
     if doubled {
         run.troubles.push(
             "the summary of the time profile counts each call twice, as HammerDB 4.6 does: its CALLS, TOTAL \
@@ -135,54 +124,70 @@ pub(super) fn add(run: &mut Reported, sections: &[Section]) {
         for routine in &summary.routines {
             let what = format!("calls of {} in the summary", routine.name);
             let what = [what.as_str(), "the sum over virtual users"];
-            let (says, follows) = (routine.calls as f64, sum(&routine.name) as f64);
+            let (says, follows) = (routine.calls as f64, calls(&users, &routine.name) as f64);
             run.relations
                 .push(relation(RelationKind::Sum, what, says, follows, 0.0));
         }
     }
-    let elapsed = summary
-        .or(users.first().copied())
-        .and_then(|section| section.elapsed_ms);
+    let first = summary.or(users.first().copied());
     if run.nopm.is_none() {
-        run.clients = run
-            .clients
-            .or(small(users.len() as u64))
-            .filter(|users| *users > 0);
-        run.ran_s = run.ran_s.or(elapsed.map(|ms| ms / 1e3));
+        let number = small(users.len() as u64).filter(|users| *users > 0);
+        run.clients = run.clients.or(number);
+        let elapsed_ms = first.and_then(|section| section.elapsed_ms);
+        run.ran_s = run.ran_s.or(elapsed_ms.map(|ms| ms / 1e3));
     }
+    let all = add_kinds(run, &users, summary);
+    if run.nopm.is_none() && all > 0 {
+        run.transactions = Some(all);
+        let ran_s = run.ran_s.filter(|ran_s| *ran_s > 0.0);
+        run.tps = ran_s.map(|ran_s| all as f64 / ran_s);
+    }
+    super::mix::add_shares(run, all);
+}
+
+/// Calls of a routine by all users.
+fn calls(users: &[&Section], name: &str) -> u64 {
+    let all = users.iter().flat_map(|section| &section.routines);
+    let of_it = all.filter(|routine| routine.name == name);
+    of_it.fold(0_u64, |sum, routine| sum.saturating_add(routine.calls))
+}
+
+/// HammerDB 4.6 adds the users' calls up twice. What is doubled says nothing of its own.
+fn is_doubled(summary: &Section, users: &[&Section]) -> bool {
+    let twice = |routine: &Routine| {
+        routine.calls > 0 && routine.calls == calls(users, &routine.name).saturating_mul(2)
+    };
+    !summary.routines.is_empty() && summary.routines.iter().all(twice)
+}
+
+/// Adds each kind of transaction; gives the number of all.
+fn add_kinds(run: &mut Reported, users: &[&Section], summary: Option<&Section>) -> u64 {
     let mut all = 0_u64;
     for (name, kind) in ROUTINES {
-        let calls = sum(name);
-        if calls == 0 {
+        let count = calls(users, name);
+        if count == 0 {
             continue;
         }
-        all = all.saturating_add(calls);
+        all = all.saturating_add(count);
         // Percentiles cannot be put together from those of several users.
-        let only = match users[..] {
-            [only] => only.routines.iter().find(|routine| routine.name == name),
-            _ => summary.and_then(|summary| summary.routines.iter().find(|it| it.name == name)),
+        let of = match users {
+            [only] => Some(*only),
+            _ => summary,
         };
-        let value = |figure: &str| only.and_then(|routine| routine.value(figure));
-        let percentiles = [("P50", 50.0), ("P95", 95.0), ("P99", 99.0)];
+        let routine = of.and_then(|of| of.routines.iter().find(|routine| routine.name == name));
+        let value = |figure: &str| routine.and_then(|routine| routine.value(figure));
+        let percentiles = [("P50", 50.0), ("P95", 95.0), ("P99", 99.0)].into_iter();
         run.kinds.push(ReportedKind {
             name: kind.to_owned(),
-            count: calls,
+            count,
             mean_ms: value("AVG"),
             max_ms: value("MAX"),
             percentiles_ms: percentiles
-                .into_iter()
                 .filter_map(|(figure, percent)| Some((percent, value(figure)?)))
                 .collect(),
         });
     }
-    if run.nopm.is_none() && all > 0 {
-        run.transactions = Some(all);
-        run.tps = run
-            .ran_s
-            .filter(|ran| *ran > 0.0)
-            .map(|ran| all as f64 / ran);
-    }
-    super::mix::add_shares(run, all);
+    all
 }
 
 /// What must agree within one section.
