@@ -1,6 +1,6 @@
 //! Other tools' command lines and texts.
 //!
-//! In: the arguments of pgbench and sysbench, the scripts of hammerdbcli; the figures of a run as plain data. Out:
+//! In: what other tools print, for `reading`; the arguments of pgbench and sysbench, the scripts of hammerdbcli; the figures of a run as plain data. Out:
 //! what was asked, as plain data; that tool's exact text. Must never: connect, measure, read a clock,
 //! or print: whoever calls decides where a text goes.
 

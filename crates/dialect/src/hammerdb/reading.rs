@@ -1,4 +1,4 @@
-//! What HammerDB's output says: the inverse of `text`, `profile` and the dictionary's listing.
+//! What HammerDB's output says: the inverse of `text` and the dictionary's listing.
 //!
 //! In: what hammerdbcli prints, or its logs, of TPROC-C. Out: a [`Reported`] for each result or time
 //! profile in it. Must never: call TPM commits: the server counts rollbacks with them.
