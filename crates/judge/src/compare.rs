@@ -6,6 +6,7 @@
 //! Each difference is one entry of a table: how a Run is read, how grave it is when two readings
 //! differ, and why.
 
+mod imported;
 mod rules;
 mod server;
 
@@ -103,6 +104,8 @@ pub fn compare(a: &Run, b: &Run) -> Comparison {
     differences.extend(workload_settings(a, b));
     differences.extend(server::seen(a, b));
     differences.extend(server::settings(a, b));
+    differences.retain(|one| !imported::untold(a, b, &one.what));
+    differences.extend(imported::caveat(a, b));
     differences.extend(unusable(a, b));
     // Stable: among those of one severity the order of the rules stays.
     differences.sort_by_key(|one| std::cmp::Reverse(one.severity));

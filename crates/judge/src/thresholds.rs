@@ -76,6 +76,7 @@
 //! | `durability-unknown` | caveat | the runs do not say what a commit survives |
 //! | `run-caveats` | caveat | a run has any |
 //! | `replicas-unknown` | note | the runs do not say how many replicas there were |
+//! | `same-run` | caveat | one run prices two configurations |
 //! | `one-run` | note | one run alone |
 //!
 //! Of other tools' output:

@@ -6,6 +6,7 @@
 //!
 //! A new view is a new file with one function that takes what it shows and a `&mut dyn Write`.
 
+pub mod audit;
 pub mod compare;
 pub mod csv;
 pub mod data;

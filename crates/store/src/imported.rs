@@ -51,6 +51,8 @@ pub struct Reported {
     pub rate_tps: Option<f64>,
     /// A connection for each transaction.
     pub connect_per_transaction: bool,
+    /// Time for connecting is in the throughput and not in the latency.
+    pub connecting_counts: bool,
     /// How long it was to run, seconds.
     pub asked_s: Option<f64>,
     /// How long it ran, seconds.

@@ -60,7 +60,10 @@ impl Summary {
             rate_tps: run.drive.rate_tps,
             tps: measured.map(|all| all.tps),
             p99_ns: measured.and_then(|all| all.response.p99_ns),
-            server: format!("{} {}", run.server.engine, run.server.version),
+            server: match &run.imported {
+                Some(imported) => format!("imported {}", imported.tool),
+                None => format!("{} {}", run.server.engine, run.server.version),
+            },
             worst: run.checks.iter().map(|check| check.severity).max(),
         }
     }

@@ -3,11 +3,13 @@
 //! In: arguments. Out: what is asked, typed; or help, the version, or a mistake in it. Must never:
 //! repeat a password in a message, or fill in a default that belongs to the plan.
 
+mod audit;
 mod load;
 mod price;
 mod run;
 mod stored;
 
+pub use audit::AuditArgs;
 pub use load::{LoadArgs, TablesArgs};
 pub use price::PriceArgs;
 pub use run::RunArgs;
@@ -79,6 +81,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Say what the throughput of stored runs costs, by a price sheet
     Price(PriceArgs),
+    /// Check what pgbench, sysbench or HammerDB printed, and make a run of it
+    Audit(AuditArgs),
     /// Be pgbench: its command line, scripts, reports and exit status
     ///
     /// The rest of the line is read as pgbench reads it. A link to prony whose name begins with

@@ -3,6 +3,7 @@
 //! In: what was asked, typed. Out: calls of the other rooms in their order. Must never: decide
 //! anything that another room can decide.
 
+mod audit;
 mod demo;
 pub mod embedded;
 pub mod load;
@@ -31,6 +32,7 @@ pub fn obey(command: Command, arguments: &[OsString]) -> Result<Exit, Failure> {
         Command::Runs(args) => stored::runs(&args),
         Command::Show(args) => stored::show(&args),
         Command::Compare(args) => stored::compare(&args),
+        Command::Audit(args) => audit::audit(&args),
         Command::Price(args) => price::price(&args),
         Command::Plan { command } => plan::obey(command),
         // Their exit status is the other tool's, so `main` takes them.

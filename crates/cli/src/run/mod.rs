@@ -5,7 +5,7 @@
 
 mod counting;
 pub mod document;
-mod host;
+pub mod host;
 pub mod keep;
 mod observing;
 pub mod place;

@@ -6,6 +6,9 @@
 use crate::reading::{Printed, between, count, leading, relation, small, unreadable};
 use prony_store::{RelationKind, Reported, ReportedKind, Second, Share};
 
+/// Without the time for connecting there are so many times more transactions a second: then it counts.
+const CONNECTING: f64 = 1.005;
+
 /// One script's part of a report.
 #[derive(Default)]
 struct Script {
@@ -178,10 +181,13 @@ impl Reading {
                 Some(())
             }
             "tps" => leading(value).map(|(it, rest)| {
-                let excluding = rest.contains("excluding");
                 run.connect_per_transaction |= rest.contains("including reconnection");
+                run.connecting_counts |= run.connect_per_transaction;
                 // 13 and older print two: the one with connecting is that of the whole time.
-                if self.tps.is_none() || !excluding {
+                if rest.contains("excluding") {
+                    let with = run.tps.unwrap_or(it.value);
+                    run.connecting_counts |= it.value > CONNECTING * with;
+                } else {
                     (self.tps, run.tps) = (Some(it), Some(it.value));
                 }
             }),

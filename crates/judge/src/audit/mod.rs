@@ -114,9 +114,7 @@ fn littles_law(reported: &Reported, audit: &mut Audit) {
              it with --progress, --rate or --latency-limit)"
         }
         _ if reported.scheduled => "clients waited for a schedule",
-        _ if reported.connect_per_transaction => {
-            "connecting is in the throughput and not in the latency"
-        }
+        _ if reported.connecting_counts => "connecting is in the throughput and not in the latency",
         _ => "",
     };
     if !skip.is_empty() {

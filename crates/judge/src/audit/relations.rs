@@ -8,34 +8,34 @@ use crate::found;
 use crate::thresholds::{
     AUDIT_ASKED, AUDIT_ASKED_S, AUDIT_EDGE_S, AUDIT_INVALID, AUDIT_TIME, AUDIT_TIME_INVALID,
 };
-use crate::words::{count, percent};
+use crate::words::percent;
 use prony_store::{Relation, RelationKind, Severity};
 
 /// A check: its id, the relations that it is of, what it looks at, and what to do.
-const CHECKS: [(&str, &[RelationKind], &str, &str); 4] = [
+const CHECKS: [(&str, &[RelationKind], [&str; 2], &str); 4] = [
     (
         "sums",
         &[RelationKind::Sum],
-        "sum",
+        ["sum", "sums"],
         "Lines of several runs were mixed, or the text was changed: take the output as the tool wrote it.",
     ),
     (
         "rates",
         &[RelationKind::Time, RelationKind::AskedTime],
-        "length of time",
+        ["length of time", "lengths of time"],
         "Rates and totals are not of one stretch of time: see whether the run stalled at its end, was \
          ended early, or was reported in parts.",
     ),
     (
         "shares-printed",
         &[RelationKind::Share],
-        "share or mean",
+        ["share or mean", "shares and means"],
         "A percentage or a mean that does not follow from its counts was changed, or is of another run.",
     ),
     (
         "order",
         &[RelationKind::AtMost],
-        "order",
+        ["pair of smaller and larger", "pairs of smaller and larger"],
         "A figure that must be the smaller one is the larger: the tool's clock or its counting is at fault.",
     ),
 ];
@@ -44,7 +44,7 @@ const CHECKS: [(&str, &[RelationKind], &str, &str); 4] = [
 const NAMED: usize = 4;
 
 pub(super) fn check(relations: &[Relation], audit: &mut Audit) {
-    for (id, kinds, noun, advice) in CHECKS {
+    for (id, kinds, nouns, advice) in CHECKS {
         let of_it: Vec<&Relation> = relations
             .iter()
             .filter(|one| kinds.contains(&one.kind))
@@ -55,10 +55,11 @@ pub(super) fn check(relations: &[Relation], audit: &mut Audit) {
             .collect();
         if off.is_empty() {
             if !of_it.is_empty() {
-                let agree = if of_it.len() == 1 { "agrees" } else { "agree" };
-                let number =
-                    count(of_it.len() as u64, noun).replace("length of times", "lengths of time");
-                audit.looked_at.push(format!("{number} {agree}"));
+                let all = crate::words::thousands(of_it.len() as u64);
+                audit.looked_at.push(match of_it.len() {
+                    1 => format!("1 {} agrees", nouns[0]),
+                    _ => format!("{all} {} agree", nouns[1]),
+                });
             }
             continue;
         }

@@ -78,7 +78,7 @@ fn a_mean_that_was_reckoned_proves_nothing() {
     let spoil: [fn(&mut Reported); 4] = [
         |run| run.mean_derived = true,
         |run| run.scheduled = true,
-        |run| run.connect_per_transaction = true,
+        |run| run.connecting_counts = true,
         |run| run.failed = 10_000_000,
     ];
     for spoil in spoil {
@@ -218,8 +218,8 @@ fn errors_and_cut_off_transactions_explain_reads_and_never_writes() {
     assert!(!ids(&of(run.clone())).contains(&"mix"));
     run.ignored_errors = 0;
     assert!(
-        !ids(&of(run.clone())).contains(&"mix"),
-        "two under way, and a little"
+        ids(&of(run.clone())).contains(&"mix"),
+        "two under way, and a little, are not sixteen"
     );
     run.transactions = Some(4_600);
     assert!(ids(&of(run.clone())).contains(&"mix"));

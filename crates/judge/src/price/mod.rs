@@ -171,6 +171,15 @@ fn remarks(groups: &[Vec<Offer<'_>>], points: &[Point]) -> Vec<Check> {
     };
     for (group, point) in groups.iter().zip(points) {
         let name = &point.configuration;
+        let same = |other: &&Point| {
+            other.configuration != *name && other.runs.iter().any(|run| point.runs.contains(run))
+        };
+        if points.iter().any(|other| same(&other)) {
+            let finding =
+                format!("{name} is priced by a run that prices another configuration too.");
+            let advice = "That is right only where both are the same machine at two prices.";
+            add("same-run", Severity::Caveat, finding, advice);
+        }
         if group[0].sheet.example {
             let finding = format!(
                 "{} is an example: its prices are nobody's offer.",

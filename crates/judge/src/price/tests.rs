@@ -209,6 +209,17 @@ fn old_prices_are_marked_and_future_ones_refused() {
 }
 
 #[test]
+fn a_run_that_prices_two_configurations_is_said() {
+    let sheet = two();
+    let runs = [(0, run("x", 1.0)), (1, run("x", 1.0))];
+    let prices = price(&offers(&sheet, &runs), &terms()).unwrap();
+    assert!(prices.remarks.iter().any(|one| one.id == "same-run"));
+    let runs = [(0, run("x", 1.0)), (1, run("y", 1.0))];
+    let prices = price(&offers(&sheet, &runs), &terms()).unwrap();
+    assert!(!prices.remarks.iter().any(|one| one.id == "same-run"));
+}
+
+#[test]
 fn runs_that_must_not_be_used_have_no_price() {
     let sheet = two();
     let mut invalid = run("x", 1.0);

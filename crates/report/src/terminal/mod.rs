@@ -5,6 +5,7 @@
 //! that the document does not hold.
 
 mod around;
+mod imported;
 mod latency;
 
 pub(crate) use around::check_lines;
@@ -32,6 +33,9 @@ pub fn write(
     run: &Run,
     stored: Option<Stored<'_>>,
 ) -> io::Result<()> {
+    if let Some(imported) = &run.imported {
+        return imported::write(out, style, run, imported, stored);
+    }
     title(out, style, run)?;
     headline(out, style, run)?;
     latency::response(out, style, run)?;

@@ -83,21 +83,23 @@ fn work(run: &Run, seen: &Observed) -> String {
     let cache = before.and_then(|state| state.cache_bytes);
     let data = before.and_then(|state| state.database_bytes);
     let log = watch::sum(run, |row| row.log_bytes);
-    let most = |of: fn(&ServerSecond) -> Option<u32>| {
-        units::known(watch::rows(run).filter_map(of).max(), |most| {
-            units::count(most.into())
-        })
+    let most = |of: fn(&ServerSecond) -> Option<u32>| watch::rows(run).filter_map(of).max();
+    let active = most(|row| row.active);
+    let active = match active {
+        Some(count) => units::counted(count.into(), "session", "sessions"),
+        None => "unknown sessions".to_owned(),
     };
+    let locks = units::known(most(|row| row.lock_waits), |count| {
+        units::count(count.into())
+    });
     format!(
-        "cache: {} of the pages found in {}, for {} of data; {} of log; {}; at most {} sessions at \
-         work, {} waiting for a lock",
+        "cache: {} of the pages found in {}, for {} of data; {} of log; {}; at most {active} at \
+         work, {locks} waiting for a lock",
         units::known(found, |share| format!("{:.1} %", share * 100.0)),
         units::known(cache, units::bytes),
         units::known(data, units::bytes),
         units::known(log, units::bytes),
         happened(run),
-        most(|row| row.active),
-        most(|row| row.lock_waits),
     )
 }
 
