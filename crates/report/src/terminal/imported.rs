@@ -2,8 +2,7 @@
 //!
 //! In: an imported Run. Out: text. Must never: show a zero for what was not told.
 
-use super::Stored;
-use super::{around, engine, heading, headline, paragraph};
+use super::{Stored, around, engine, heading, headline};
 use crate::audit::title;
 use crate::style::Style;
 use crate::table::Table;
@@ -80,7 +79,11 @@ fn setup(out: &mut dyn Write, style: &Style, run: &Run, imported: &Imported) -> 
     let (server, drive) = (&run.server, &run.drive);
     let mut told = Vec::new();
     if !server.engine.is_empty() {
-        told.push(format!("{} {}", engine(&server.engine), server.version));
+        told.push(
+            format!("{} {}", engine(&server.engine), server.version)
+                .trim()
+                .to_owned(),
+        );
     }
     if run.workload.scale > 0 {
         told.push(format!("scale {}", units::count(run.workload.scale.into())));
@@ -97,12 +100,55 @@ fn setup(out: &mut dyn Write, style: &Style, run: &Run, imported: &Imported) -> 
         told.push(format!("{} protocol", drive.protocol));
     }
     told.extend(run.workload.settings.iter().cloned());
-    paragraph(
-        out,
-        style,
-        &plain(&format!("told      {}", told.join(", "))),
-    )?;
-    let untold = imported.untold.join(", ");
-    paragraph(out, style, &plain(&format!("not told  {untold}")))?;
-    paragraph(out, style, &plain(&format!("imported  {}", run.started_at)))
+    for (label, text) in [
+        ("told    ", told.join(", ")),
+        ("not told", imported.untold.join(", ")),
+        ("imported", run.started_at.clone()),
+    ] {
+        for (row, part) in wrap(&plain(&text), style.width - 12).iter().enumerate() {
+            let label = if row == 0 { label } else { "        " };
+            writeln!(out, "  {}  {part}", style.dim(label))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::style::Style;
+    use prony_store::Reported;
+
+    #[test]
+    fn what_was_not_told_is_named_and_no_zero() {
+        let reported = Reported {
+            tool: "pgbench",
+            version: "15\u{1b}[2J".into(),
+            title: "mine.sql".into(),
+            engine: "postgresql".into(),
+            clients: Some(8),
+            transactions: Some(1000),
+            tps: Some(100.0),
+            mean_ms: Some(80.0),
+            ran_s: Some(10.0),
+            ..Reported::default()
+        };
+        let run = reported.into_run("-", "2026-11-20T23:33:42+00:00".into());
+        let mut out = Vec::new();
+        crate::terminal::write(&mut out, &Style::plain(), &run, None).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        for said in [
+            "IMPORTED: read from -,",
+            "100 transactions/s",
+            "80.0 ms",
+            "told      PostgreSQL, 8 clients",
+            "not told  workload, scale, server version",
+        ] {
+            assert!(text.contains(said), "{said}:\n{text}");
+        }
+        assert!(
+            !text.contains(" 0 ns") && !text.contains('\u{1b}'),
+            "{text}"
+        );
+        assert!(!text.contains("This client"), "{text}");
+    }
 }
