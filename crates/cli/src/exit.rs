@@ -25,7 +25,8 @@ pub enum Exit {
     Partial = 5,
     /// Loading or cleaning failed.
     Load = 6,
-    /// The figures must not be used: a check of a complete run found it, or two runs do not compare.
+    /// The figures must not be used: a check of a complete run found it, two runs do not compare, or a
+    /// report is not what was written.
     Invalid = 7,
     /// Ended by SIGINT (Ctrl-C); a run's partial result is printed and stored.
     Interrupted = 130,
@@ -43,7 +44,8 @@ Exit codes:
   4    tables are missing, of another scale, or a consistency check failed
   5    the run ended early by itself; its partial result is printed and stored
   6    loading or cleaning failed
-  7    the figures must not be used: a check of the run says so, or two runs do not compare
+  7    the figures must not be used: a check of the run says so, two runs do not compare, or a
+       report was changed
   130  ended by Ctrl-C (SIGINT); a run's partial result is printed and stored
   143  ended by SIGTERM; a run's partial result is printed and stored";
 

@@ -109,7 +109,7 @@ fn figures(out: &mut dyn Write, style: &Style, pairs: &[Pair]) -> io::Result<()>
 }
 
 /// How much more or less, of the first.
-fn change(pair: &Pair) -> String {
+pub(crate) fn change(pair: &Pair) -> String {
     if pair.a <= 0.0 {
         return "–".to_owned();
     }

@@ -11,6 +11,7 @@ pub mod compare;
 pub mod csv;
 pub mod data;
 pub mod history;
+pub mod html;
 pub mod json;
 pub mod live;
 pub mod loading;

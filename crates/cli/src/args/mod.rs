@@ -6,12 +6,14 @@
 mod audit;
 mod load;
 mod price;
+mod report;
 mod run;
 mod stored;
 
 pub use audit::AuditArgs;
 pub use load::{LoadArgs, TablesArgs};
 pub use price::PriceArgs;
+pub use report::{ReportArgs, VerifyArgs};
 pub use run::RunArgs;
 pub use stored::{CompareArgs, RunsArgs, ShowArgs};
 
@@ -79,6 +81,10 @@ pub enum Command {
     Show(ShowArgs),
     /// Say whether two stored runs may be compared, and set them side by side
     Compare(CompareArgs),
+    /// Write stored runs as one HTML page that needs no network
+    Report(ReportArgs),
+    /// Say whether a report is still what was written
+    Verify(VerifyArgs),
     /// Say what the throughput of stored runs costs, by a price sheet
     Price(PriceArgs),
     /// Check what pgbench, sysbench or HammerDB printed, and make a run of it

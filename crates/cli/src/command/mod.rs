@@ -10,6 +10,7 @@ pub mod load;
 pub mod output;
 mod plan;
 mod price;
+mod report;
 mod run;
 pub mod server;
 mod stored;
@@ -32,6 +33,8 @@ pub fn obey(command: Command, arguments: &[OsString]) -> Result<Exit, Failure> {
         Command::Runs(args) => stored::runs(&args),
         Command::Show(args) => stored::show(&args),
         Command::Compare(args) => stored::compare(&args),
+        Command::Report(args) => report::report(&args),
+        Command::Verify(args) => report::verify(&args),
         Command::Audit(args) => audit::audit(&args),
         Command::Price(args) => price::price(&args),
         Command::Plan { command } => plan::obey(command),

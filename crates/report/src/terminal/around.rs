@@ -7,7 +7,7 @@ use crate::style::Style;
 use crate::table::Table;
 use crate::text::{cut, plain, wrap};
 use crate::units;
-use prony_store::{Check, Host, Run, Severity, Share};
+use prony_store::{Check, Event, Host, Run, Severity, Share};
 use std::io::{self, Write};
 
 /// Throughput by kind, where there is more than one.
@@ -163,28 +163,8 @@ pub fn events(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     heading(out, style, "Events")?;
     const SHOWN: usize = 12;
     for event in run.events.iter().take(SHOWN) {
-        let when = match event.until_s {
-            Some(until) => format!(
-                "at {}, for {}",
-                units::span(event.at_s),
-                units::span((until - event.at_s).max(0.0))
-            ),
-            None if event.what == "outage" => {
-                format!("from {} to the end", units::span(event.at_s))
-            }
-            None => format!("at {}", units::span(event.at_s)),
-        };
-        let count = if event.count > 1 {
-            format!(" ({} concerned)", units::count(event.count))
-        } else {
-            String::new()
-        };
-        let text = format!(
-            "{when}: {}{count}: {}",
-            plain(&event.what),
-            plain(&event.detail)
-        );
-        paragraph(out, style, text.trim_end_matches([':', ' ']))?;
+        let (when, what) = event_words(event);
+        paragraph(out, style, &format!("{when}: {what}"))?;
     }
     if run.events.len() > SHOWN {
         let more = (run.events.len() - SHOWN) as u64;
@@ -195,6 +175,28 @@ pub fn events(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// When something happened, and what.
+pub fn event_words(event: &Event) -> (String, String) {
+    let when = match event.until_s {
+        Some(until) => format!(
+            "at {}, for {}",
+            units::span(event.at_s),
+            units::span((until - event.at_s).max(0.0))
+        ),
+        None if event.what == "outage" => {
+            format!("from {} to the end", units::span(event.at_s))
+        }
+        None => format!("at {}", units::span(event.at_s)),
+    };
+    let count = if event.count > 1 {
+        format!(" ({} concerned)", units::count(event.count))
+    } else {
+        String::new()
+    };
+    let text = format!("{}{count}: {}", plain(&event.what), plain(&event.detail));
+    (when, text.trim_end_matches([':', ' ']).to_owned())
 }
 
 /// What the checks found, worst first; notes in as few lines as they need, without what to do: there is
@@ -240,11 +242,17 @@ pub fn check_lines(out: &mut dyn Write, style: &Style, checks: &[Check]) -> io::
 /// The client's own health.
 pub fn client(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     heading(out, style, "This client")?;
+    for line in client_lines(run) {
+        paragraph(out, style, &line)?;
+    }
+    Ok(())
+}
+
+/// The client's own health, in sentences.
+pub fn client_lines(run: &Run) -> [String; 2] {
     let client = &run.client;
-    paragraph(
-        out,
-        style,
-        &format!(
+    [
+        format!(
             "CPU {} user + {} system, {} a committed transaction; busiest thread {} of a CPU; \
              ready but without a CPU for {}; stolen {}",
             units::known(client.cpu_user_s, units::seconds),
@@ -254,21 +262,28 @@ pub fn client(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
             units::known(client.run_queue_s, units::seconds),
             units::known(client.steal, units::percent),
         ),
-    )?;
-    paragraph(
-        out,
-        style,
-        &format!(
+        format!(
             "worst loop delay {} (so long a reply may have waited unseen); memory at most {}",
             units::time(client.loop_delay_max_ns as f64),
             units::known(client.memory_peak_bytes, units::bytes),
         ),
-    )
+    ]
 }
 
 /// The set-up: server, drive, machine.
 pub fn setup(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     heading(out, style, "Set-up")?;
+    for (label, text) in setup_lines(run) {
+        for (row, part) in wrap(&text, style.width - 11).iter().enumerate() {
+            let label = if row == 0 { label } else { "" };
+            writeln!(out, "  {}{part}", style.dim(&format!("{label:<9}")))?;
+        }
+    }
+    Ok(())
+}
+
+/// The set-up, each part with its label.
+pub fn setup_lines(run: &Run) -> Vec<(&'static str, String)> {
     let (server, drive) = (&run.server, &run.drive);
     let tls = match &server.tls {
         Some(tls) => format!("TLS {}", plain(tls).trim_start_matches("TLS ")),
@@ -279,23 +294,23 @@ pub fn setup(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     } else {
         ""
     };
-    let mut lines = vec![format!(
-        "server   {} {} at {}, database {}, role {}, {tls}{mine}",
-        engine(&server.engine),
-        plain(&server.version),
-        plain(&server.address),
-        plain(&server.database),
-        plain(&server.user),
+    let mut lines = vec![(
+        "server",
+        format!(
+            "{} {} at {}, database {}, role {}, {tls}{mine}",
+            engine(&server.engine),
+            plain(&server.version),
+            plain(&server.address),
+            plain(&server.database),
+            plain(&server.user),
+        ),
     )];
     if !run.workload.settings.is_empty() {
-        lines.push(format!(
-            "workload {}",
-            plain(&run.workload.settings.join(", "))
-        ));
+        lines.push(("workload", plain(&run.workload.settings.join(", "))));
     }
     let settings = settings(run);
     if !settings.is_empty() {
-        lines.push(format!("settings {settings}"));
+        lines.push(("settings", settings));
     }
     let pace = match drive.rate_tps {
         Some(rate) => format!(
@@ -310,42 +325,40 @@ pub fn setup(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     } else {
         ""
     };
-    lines.push(format!(
-        "drive    {} on {}, {pace}, {} protocol{connect}, seed {}",
-        units::counted(u64::from(drive.clients), "client", "clients"),
-        units::counted(u64::from(drive.threads), "thread", "threads"),
-        plain(&drive.protocol),
-        drive.seed,
+    lines.push((
+        "drive",
+        format!(
+            "{} on {}, {pace}, {} protocol{connect}, seed {}",
+            units::counted(u64::from(drive.clients), "client", "clients"),
+            units::counted(u64::from(drive.threads), "thread", "threads"),
+            plain(&drive.protocol),
+            drive.seed,
+        ),
     ));
     let why = match plain(&drive.io_reason) {
         reason if reason.is_empty() => reason,
         reason => format!(" ({reason})"),
     };
-    lines.push(format!(
-        "I/O      {}{why}; network {}",
-        plain(&drive.io),
-        plain(&drive.network)
+    lines.push((
+        "I/O",
+        format!(
+            "{}{why}; network {}",
+            plain(&drive.io),
+            plain(&drive.network)
+        ),
     ));
-    lines.push(format!("client   {}", machine(&run.host)));
-    lines.push(format!(
-        "prony    {} {} {}, {}",
-        plain(&run.build.version),
-        plain(&run.build.target),
-        plain(&run.build.profile),
-        plain(&run.started_at),
+    lines.push(("client", machine(&run.host)));
+    lines.push((
+        "prony",
+        format!(
+            "{} {} {}, {}",
+            plain(&run.build.version),
+            plain(&run.build.target),
+            plain(&run.build.profile),
+            plain(&run.started_at),
+        ),
     ));
-    for line in lines {
-        let (label, text) = line.split_at(9);
-        for (row, part) in wrap(text, style.width - 11).iter().enumerate() {
-            let label = if row == 0 {
-                style.dim(label)
-            } else {
-                " ".repeat(9)
-            };
-            writeln!(out, "  {label}{part}")?;
-        }
-    }
-    Ok(())
+    lines
 }
 
 /// The client machine; what its kernel did not tell (many name no CPU model) is left out.

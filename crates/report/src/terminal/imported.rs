@@ -4,6 +4,7 @@
 
 use super::{Stored, around, engine, heading, headline};
 use crate::audit::title;
+use super::paragraph;
 use crate::style::Style;
 use crate::table::Table;
 use crate::text::{plain, wrap};
@@ -22,11 +23,7 @@ pub fn write(
     for line in wrap(&title(run), style.width) {
         writeln!(out, "{}", style.bold(&line))?;
     }
-    let mark = format!(
-        "IMPORTED: read from {}, not measured by Prony.",
-        plain(&imported.source)
-    );
-    for line in wrap(&mark, style.width) {
+    for line in wrap(&mark(imported), style.width) {
         writeln!(out, "{}", style.caution(&line))?;
     }
     headline(out, style, run)?;
@@ -36,6 +33,12 @@ pub fn write(
     around::checks(out, style, run)?;
     setup(out, style, run, imported)?;
     around::place(out, stored)
+}
+
+/// That it is no measurement of Prony's.
+pub fn mark(imported: &Imported) -> String {
+    let source = plain(&imported.source);
+    format!("IMPORTED: read from {source}, not measured by Prony.")
 }
 
 /// Response times, as far as they were printed.
@@ -76,6 +79,14 @@ fn figures(of: &Latency) -> Vec<Option<f64>> {
 
 fn setup(out: &mut dyn Write, style: &Style, run: &Run, imported: &Imported) -> io::Result<()> {
     heading(out, style, "Set-up")?;
+    for (label, text) in setup_lines(run, imported) {
+        paragraph(out, style, &format!("{label:<9} {text}"))?;
+    }
+    Ok(())
+}
+
+/// The set-up, each part with its label.
+pub fn setup_lines(run: &Run, imported: &Imported) -> Vec<(&'static str, String)> {
     let (server, drive) = (&run.server, &run.drive);
     let mut told = Vec::new();
     if !server.engine.is_empty() {
@@ -100,17 +111,11 @@ fn setup(out: &mut dyn Write, style: &Style, run: &Run, imported: &Imported) -> 
         told.push(format!("{} protocol", drive.protocol));
     }
     told.extend(run.workload.settings.iter().cloned());
-    for (label, text) in [
-        ("told    ", told.join(", ")),
-        ("not told", imported.untold.join(", ")),
-        ("imported", run.started_at.clone()),
-    ] {
-        for (row, part) in wrap(&plain(&text), style.width - 12).iter().enumerate() {
-            let label = if row == 0 { label } else { "        " };
-            writeln!(out, "  {}  {part}", style.dim(label))?;
-        }
-    }
-    Ok(())
+    vec![
+        ("told", plain(&told.join(", "))),
+        ("not told", plain(&imported.untold.join(", "))),
+        ("imported", plain(&run.started_at)),
+    ]
 }
 
 #[cfg(test)]

@@ -4,12 +4,12 @@
 //! trusted, then where it came from. Must never: print a number without its unit, or a percentile
 //! that the document does not hold.
 
-mod around;
-mod imported;
+pub(crate) mod around;
+pub(crate) mod imported;
 mod latency;
+pub(crate) mod server;
 
 pub(crate) use around::check_lines;
-mod server;
 
 use crate::style::Style;
 use crate::text::{plain, sparkline, wrap};
@@ -66,24 +66,30 @@ fn title(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     for line in wrap(&plain(&workload.title), style.width) {
         writeln!(out, "{}", style.dim(&line))?;
     }
+    if let Some(early) = early(run) {
+        for line in wrap(&early, style.width) {
+            writeln!(out, "{}", style.caution(&line))?;
+        }
+    }
+    Ok(())
+}
+
+/// That a run did not come to its planned end.
+pub(crate) fn early(run: &Run) -> Option<String> {
     let why = run.ended_because.as_deref().unwrap_or("no reason recorded");
-    let early = match run.state {
-        State::Complete => return Ok(()),
-        State::Running => {
+    match run.state {
+        State::Complete => None,
+        State::Running => Some(
             "STILL RUNNING, or killed without a chance to say so: these figures cover what was \
              measured up to the last second."
-                .to_owned()
-        }
-        State::Partial => format!(
+                .to_owned(),
+        ),
+        State::Partial => Some(format!(
             "PARTIAL RESULT: ended early: {}. The figures cover the {} that were measured.",
             plain(why).trim_end_matches('.'),
             units::span(run.measured.seconds),
-        ),
-    };
-    for line in wrap(&early, style.width) {
-        writeln!(out, "{}", style.caution(&line))?;
+        )),
     }
-    Ok(())
 }
 
 fn headline(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
@@ -113,6 +119,17 @@ fn headline(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
         }
     }
     writeln!(out, "  {}", style.bold(&figure))?;
+    for line in wrap(&counts(run), style.width - 2) {
+        writeln!(out, "  {line}")?;
+    }
+    pace(out, style, run)?;
+    verdict(out, style, run)
+}
+
+/// How many transactions there were, and how they ended.
+pub(crate) fn counts(run: &Run) -> String {
+    let empty = Default::default();
+    let all = run.measured.kinds.first().unwrap_or(&empty);
     let mut counted = format!(
         "{} in the {} measured",
         units::counted(all.committed, "transaction", "transactions"),
@@ -135,45 +152,48 @@ fn headline(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
             counted += &format!("; {} {what}", units::count(number));
         }
     }
-    for line in wrap(&counted, style.width - 2) {
-        writeln!(out, "  {line}")?;
-    }
-    pace(out, style, run)?;
-    verdict(out, style, run)
+    counted
 }
 
 /// Whether it can be used, and what stands against it, by name.
 fn verdict(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
+    let Some((worst, text)) = verdict_words(run) else {
+        return Ok(());
+    };
+    for line in wrap(&text, style.width - 2) {
+        let line = match worst {
+            Severity::Invalid => style.alarm(&line),
+            Severity::Caveat => style.caution(&line),
+            Severity::Note => style.dim(&line),
+        };
+        writeln!(out, "  {line}")?;
+    }
+    Ok(())
+}
+
+/// The worst that stands against a run, and the verdict in words; nothing for one that goes on and
+/// has not been judged.
+pub(crate) fn verdict_words(run: &Run) -> Option<(Severity, String)> {
     let named = |severity| {
         let of_it = run.checks.iter().filter(|check| check.severity == severity);
         of_it.map(|check| plain(&check.id)).collect::<Vec<_>>()
     };
     let (invalid, caveats) = (named(Severity::Invalid), named(Severity::Caveat));
-    let (text, paint): (String, fn(&Style, &str) -> String) = match (run.state, invalid.len()) {
-        (_, 1..) => {
-            let what = invalid.join(", ");
-            let text =
-                format!("Invalid ({what}): this figure must not be used, see the checks below.");
-            (text, Style::alarm)
-        }
-        // A run that goes on has not been judged.
-        (State::Running, _) => return Ok(()),
-        _ if caveats.is_empty() => (
-            "Valid: nothing was found against it.".to_owned(),
-            Style::dim,
-        ),
-        _ => {
-            let count = units::counted(caveats.len() as u64, "caveat", "caveats");
-            (
-                format!("Valid, with {count}: {}.", caveats.join(", ")),
-                Style::caution,
-            )
-        }
-    };
-    for line in wrap(&text, style.width - 2) {
-        writeln!(out, "  {}", paint(style, &line))?;
+    if !invalid.is_empty() {
+        let what = invalid.join(", ");
+        let text = format!("Invalid ({what}): this figure must not be used, see the checks below.");
+        return Some((Severity::Invalid, text));
     }
-    Ok(())
+    if run.state == State::Running {
+        return None;
+    }
+    if caveats.is_empty() {
+        let text = "Valid: nothing was found against it.".to_owned();
+        return Some((Severity::Note, text));
+    }
+    let count = units::counted(caveats.len() as u64, "caveat", "caveats");
+    let text = format!("Valid, with {count}: {}.", caveats.join(", "));
+    Some((Severity::Caveat, text))
 }
 
 /// How steady it was: one bar a second of the measured window.
@@ -202,7 +222,7 @@ fn pace(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     )
 }
 
-fn engine(name: &str) -> String {
+pub(crate) fn engine(name: &str) -> String {
     match name {
         "postgresql" => "PostgreSQL".into(),
         "mysql" => "MySQL".into(),

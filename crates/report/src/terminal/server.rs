@@ -23,6 +23,14 @@ pub fn server(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     if let Some(why) = &seen.off {
         return paragraph(out, style, &format!("not observed: {}", plain(why)));
     }
+    for line in lines(run, seen) {
+        paragraph(out, style, &line)?;
+    }
+    Ok(())
+}
+
+/// What was seen of it, in sentences.
+pub fn lines(run: &Run, seen: &Observed) -> Vec<String> {
     let lines = [
         Some(machine(run, seen)),
         Some(work(run, seen)),
@@ -30,10 +38,7 @@ pub fn server(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
         Some(standing(seen)),
         missing(seen),
     ];
-    for line in lines.into_iter().flatten() {
-        paragraph(out, style, &line)?;
-    }
-    Ok(())
+    lines.into_iter().flatten().collect()
 }
 
 /// Its machine.

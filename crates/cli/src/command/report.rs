@@ -1,0 +1,176 @@
+//! `prony report` and `prony verify`.
+//!
+//! In: runs of the store, or a page. Out: the page of the runs, or whether it is still what was written.
+//! Must never: overwrite a file that is no report, or leave half a page under its name.
+
+use super::output;
+use super::stored::failure as store_failure;
+use crate::args::{ReportArgs, VerifyArgs};
+use crate::exit::{Exit, Failure};
+use prony_report::html::{self, VerifyError};
+use prony_store::{Run, RunStore};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Largest page that is read, bytes: as much as a stored document may have, and the page around it.
+const LARGEST: u64 = 2 << 30;
+
+/// Writes the page of some runs.
+pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
+    let store = RunStore::open(None).map_err(|error| store_failure(&error))?;
+    let load = |run: &String| store.load(run).map_err(|error| store_failure(&error));
+    let runs: Vec<Run> = args.runs.iter().map(load).collect::<Result<_, _>>()?;
+    if args.output.as_os_str() == "-" {
+        output::show(|out, _| html::write(out, &runs))?;
+        return Ok(Exit::Fine);
+    }
+    spare_others(&args.output)?;
+    write(&args.output, &runs).map_err(|error| {
+        let what = format!("cannot write the report: {error}");
+        let hint = "name a file in a folder that you may write to";
+        Failure::new(Exit::Unexpected, what, hint).at(args.output.display().to_string())
+    })?;
+    output::tell(&format!("Written to {}", args.output.display()));
+    Ok(Exit::Fine)
+}
+
+/// Refuses to replace a file that is not an older report, such as the document of a run.
+fn spare_others(path: &Path) -> Result<(), Failure> {
+    let mut begin = Vec::new();
+    let Ok(file) = File::open(path) else {
+        return Ok(());
+    };
+    let regular = file.metadata().is_ok_and(|meta| meta.is_file());
+    // A pipe or a device takes what is written to it.
+    if !regular || file.take(256).read_to_end(&mut begin).is_err() {
+        return Ok(());
+    }
+    if begin.is_empty() || html::is_report(&begin) {
+        return Ok(());
+    }
+    let what = "there is a file of that name, and it is no report";
+    let failure = Failure::new(Exit::Usage, what, "give another name, or remove it first");
+    Err(failure.at(path.display().to_string()))
+}
+
+/// Writes a page so that its name holds all of it or what it held before.
+fn write(path: &Path, runs: &[Run]) -> io::Result<()> {
+    let special = fs::metadata(path).is_ok_and(|meta| !meta.is_file());
+    let linked = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
+    if special || linked {
+        return page(File::create(path)?, runs);
+    }
+    let hidden = hidden(path)?;
+    let written = File::create(&hidden)
+        .and_then(|file| page(file, runs))
+        .and_then(|()| fs::rename(&hidden, path));
+    if written.is_err() {
+        // The error to tell is the first one.
+        let _ = fs::remove_file(&hidden);
+    }
+    written
+}
+
+fn page(file: File, runs: &[Run]) -> io::Result<()> {
+    let mut file = file;
+    html::write(&mut file, runs)?;
+    file.flush()
+}
+
+fn hidden(path: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name();
+    let name = name.ok_or_else(|| io::Error::other("it has no file name"))?;
+    Ok(path.with_file_name(format!(
+        ".{}.{}.tmp",
+        name.to_string_lossy(),
+        std::process::id()
+    )))
+}
+
+/// Says whether a page is still what was written.
+pub fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
+    let place = args.file.display().to_string();
+    let text = read(&args.file).map_err(|error| {
+        let what = format!("cannot read the report: {error}");
+        let hint = "name a file that prony report has written";
+        Failure::new(Exit::Unexpected, what, hint).at(&place)
+    })?;
+    let found = html::verify(&text).map_err(|error| failure(&error, &place))?;
+    output::show(|out, _| {
+        for document in &found.documents {
+            let id = prony_report::text::plain(&document.run.id);
+            writeln!(out, "{}  {id}", document.sha256)?;
+        }
+        match &found.drawn_by {
+            None => writeln!(out, "The page and its documents are as they were written."),
+            Some(other) => writeln!(
+                out,
+                "The documents are as they were written. The page around them was drawn by Prony \
+                 {other}, not by {}, and was not compared.",
+                env!("CARGO_PKG_VERSION")
+            ),
+        }
+    })?;
+    Ok(Exit::Fine)
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    let file = File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(io::Error::other("it is a folder"));
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(io::Error::other("it is larger than 2 GiB"));
+    }
+    // What is not UTF-8 was not written by us: it is found as a change.
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn failure(error: &VerifyError, place: &str) -> Failure {
+    let (exit, hint) = match error {
+        error if error.is_changed() => (
+            Exit::Invalid,
+            "write it anew from the stored run with prony report, and do not edit it",
+        ),
+        VerifyError::Newer(_) => (Exit::Unexpected, ""),
+        _ => (
+            Exit::Unexpected,
+            "name a file that prony report has written; prony show FILE reads a document of a run",
+        ),
+    };
+    Failure::new(exit, error.to_string(), hint).at(place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_replaced_and_any_other_file_is_not() {
+        let folder = std::env::temp_dir().join(format!("prony-report-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("a.html");
+        assert!(spare_others(&path).is_ok());
+        write(&path, &[Run::default()]).unwrap();
+        assert!(spare_others(&path).is_ok());
+        write(&path, &[Run::default(), Run::default()]).unwrap();
+        let args = VerifyArgs { file: path.clone() };
+        assert_eq!(verify(&args).unwrap(), Exit::Fine);
+        let names = fs::read_dir(&folder).unwrap().count();
+        assert_eq!(names, 1, "no other file is left");
+        let cut = read(&path).unwrap();
+        fs::write(&path, &cut[..cut.len() / 2]).unwrap();
+        assert_eq!(verify(&args).unwrap_err().exit, Exit::Invalid);
+        fs::write(&path, "{\"schema_version\":\"1.1\"}").unwrap();
+        assert_eq!(spare_others(&path).unwrap_err().exit, Exit::Usage);
+        assert_eq!(verify(&args).unwrap_err().exit, Exit::Unexpected);
+        let args = VerifyArgs {
+            file: folder.join("none"),
+        };
+        assert_eq!(verify(&args).unwrap_err().exit, Exit::Unexpected);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,163 @@
+//! Several runs on one page.
+//!
+//! In: documents, and what `judge` makes of each beside the first. Out: a table of all, then what
+//! differs and the figures of each pair. Must never: give a ratio that the verdict forbids.
+
+use super::document::Document;
+use super::escape::Text;
+use super::one::{class, end, table, title, words};
+use super::section;
+use crate::compare::change;
+use crate::terminal::verdict_words;
+use crate::units;
+use prony_judge::compare::{Comparison, Difference, Unit, Verdict, compare};
+use prony_store::Severity;
+use std::fmt::{self, Write};
+
+/// The table of contents.
+pub fn nav(out: &mut String, documents: &[Document]) -> fmt::Result {
+    out.push_str("<nav aria-label=\"Sections\"><ul><li><a href=\"#overview\">Overview</a></li>");
+    for number in 2..=documents.len() {
+        write!(
+            out,
+            "<li><a href=\"#pair-{number}\">Run {number} against run 1</a></li>"
+        )?;
+    }
+    for (place, document) in documents.iter().enumerate() {
+        let (number, id) = (place + 1, Text(&document.run.id));
+        write!(
+            out,
+            "<li><a href=\"#run-{number}\">Run {number}: {id}</a></li>"
+        )?;
+    }
+    out.push_str("<li><a href=\"#documents-h\">Documents</a></li></ul></nav>\n");
+    Ok(())
+}
+
+/// Writes the table of all, and each beside the first.
+pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
+    section(out, 2, "overview", "Overview")?;
+    overview(out, documents)?;
+    out.push_str("</section>\n");
+    let Some((first, others)) = documents.split_first() else {
+        return Ok(());
+    };
+    for (place, other) in others.iter().enumerate() {
+        let number = place + 2;
+        let heading = format!("Run {number} against run 1");
+        section(out, 2, &format!("pair-{number}"), &heading)?;
+        pair(out, number, &compare(&first.run, &other.run))?;
+        out.push_str("</section>\n");
+    }
+    Ok(())
+}
+
+fn overview(out: &mut String, documents: &[Document]) -> fmt::Result {
+    let columns = [
+        "run",
+        "what",
+        "verdict",
+        "transactions/s",
+        "p50",
+        "p95",
+        "p99",
+    ];
+    table(out, "The runs, in the order given", &columns)?;
+    for (place, document) in documents.iter().enumerate() {
+        let run = &document.run;
+        let verdict = verdict_words(run).map_or("not judged yet".into(), |(_, words)| words);
+        write!(
+            out,
+            "<tr><th scope=\"row\"><a href=\"#run-{0}\">{0}: {1}</a></th><td class=\"word\">{2}</td>\
+             <td class=\"word\">{3}</td>",
+            place + 1,
+            Text(&run.id),
+            Text(title(run)),
+            Text(verdict.replace(", see the checks below", "")),
+        )?;
+        let all = run.measured.kinds.first();
+        let of = |read: fn(&prony_store::Latency) -> Option<u64>| {
+            let ns = all.and_then(|all| read(&all.response));
+            ns.map_or("–".into(), |ns| units::time(ns as f64))
+        };
+        writeln!(
+            out,
+            "<td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            all.map_or("–".into(), |all| units::rate(all.tps)),
+            of(|of| of.p50_ns),
+            of(|of| of.p95_ns),
+            of(|of| of.p99_ns),
+        )?;
+    }
+    end(out);
+    Ok(())
+}
+
+fn pair(out: &mut String, number: usize, found: &Comparison) -> fmt::Result {
+    let worst = match found.verdict {
+        Verdict::Comparable => Severity::Note,
+        Verdict::WithCaveats => Severity::Caveat,
+        Verdict::NotComparable => Severity::Invalid,
+    };
+    let verdict = found.verdict.words();
+    writeln!(
+        out,
+        "<p class=\"verdict {}\"><strong>{verdict}</strong></p>",
+        class(worst)
+    )?;
+    if found.figures.is_empty() {
+        out.push_str("<p>No ratio is given: it would mislead.</p>\n");
+    } else {
+        figures(out, number, found)?;
+    }
+    for (severity, heading) in [
+        (Severity::Invalid, "Why not"),
+        (Severity::Caveat, "To be weighed"),
+        (Severity::Note, "To be known"),
+    ] {
+        let of_it = found
+            .differences
+            .iter()
+            .filter(|one| one.severity == severity);
+        let of_it: Vec<&Difference> = of_it.collect();
+        if of_it.is_empty() {
+            continue;
+        }
+        let second = format!("run {number}");
+        table(
+            out,
+            heading,
+            &["what differs", "run 1", &second, "why it matters"],
+        )?;
+        for one in of_it {
+            words(out, &[&one.what, &one.a, &one.b, one.why])?;
+        }
+        end(out);
+    }
+    Ok(())
+}
+
+fn figures(out: &mut String, number: usize, found: &Comparison) -> fmt::Result {
+    let second = format!("run {number}");
+    table(out, "Figures", &["figure", "run 1", &second, "change"])?;
+    for pair in &found.figures {
+        let show = |value: f64| match pair.unit {
+            Unit::Rate => units::rate(value),
+            Unit::Nanoseconds => units::time(value),
+        };
+        writeln!(
+            out,
+            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td></tr>",
+            Text(&pair.name),
+            show(pair.a),
+            show(pair.b),
+            change(pair),
+        )?;
+    }
+    end(out);
+    out.push_str(
+        "<p>One run each: runs of the same thing differ too, and two runs do not say by how much. \
+         Repeat both in turn before a conclusion is drawn from a small difference.</p>\n",
+    );
+    Ok(())
+}

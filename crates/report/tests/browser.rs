@@ -1,0 +1,217 @@
+//! The page in a real browser: headless Chromium, where there is one.
+//!
+//! Two looks: at the page as it is written, for what the browser complains of; and at one with a probe in
+//! place of the policy that forbids it, for what is drawn and how the cursor answers.
+
+#[allow(dead_code)]
+#[path = "../src/sample_run.rs"]
+mod sample_run;
+
+use prony_report::html;
+use prony_store::{Event, MachineSecond, Observed, Run, ServerSecond};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// What the probe looks at, when all scripts of the page have run.
+const PROBE: &str = r##"<script>
+const lines = [...document.querySelectorAll(".plot .line")];
+const svg = document.querySelector("svg[data-table]");
+const box = svg.getBoundingClientRect();
+svg.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + box.width * 0.5, clientY: box.top + 5 }));
+const byPointer = document.querySelector(".readout").textContent;
+svg.parentElement.dispatchEvent(new KeyboardEvent("keydown", { key: "End" }));
+document.documentElement.dataset.probe = btoa(unescape(encodeURIComponent(JSON.stringify({
+  charts: document.querySelectorAll(".plot svg").length,
+  lines: lines.length,
+  drawn: lines.filter((line) => line.getTotalLength() > 100 && getComputedStyle(line).strokeWidth !== "0px").length,
+  dashes: new Set([...document.querySelectorAll("#latency-1-t ~ .plot .line")].map((line) => getComputedStyle(line).strokeDasharray)).size,
+  marks: document.querySelectorAll(".plot .mark").length,
+  width: document.documentElement.scrollWidth <= window.innerWidth,
+  ground: getComputedStyle(document.body).backgroundColor,
+  byPointer, byKey: document.querySelector(".readout").textContent,
+}))));
+</script>"##;
+
+fn chromium() -> Option<PathBuf> {
+    let names = [
+        "chromium",
+        "chromium-browser",
+        "google-chrome",
+        "google-chrome-stable",
+    ];
+    let folders = std::env::var_os("PATH")?;
+    let folders: Vec<PathBuf> = std::env::split_paths(&folders).collect();
+    let mut all = names
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    all.find(|path| path.is_file())
+}
+
+fn watched() -> Run {
+    let mut run = sample_run::closed();
+    let second = |n: u32| ServerSecond {
+        at_s: f64::from(n),
+        seconds: 1.0,
+        active: Some(8),
+        log_bytes: Some(9_000_000 + 1_000_000 * u64::from(n)),
+        waits: [("IO/WalSync".to_owned(), 5 + n), ("CPU".to_owned(), 3)].into(),
+        machine: Some(MachineSecond {
+            busy: Some(0.6 + 0.05 * f64::from(n)),
+            io_wait: Some(0.1),
+            ..MachineSecond::default()
+        }),
+        ..ServerSecond::default()
+    };
+    run.series[3].failed = 3;
+    run.observed = Some(Observed {
+        series: (0..5).map(second).collect(),
+        events: vec![Event {
+            at_s: 1.2,
+            until_s: Some(3.1),
+            what: "checkpoint".into(),
+            detail: "timed </desc><script>throw 1</script>".into(),
+            count: 1,
+        }],
+        ..Observed::default()
+    });
+    run
+}
+
+/// A folder of the test's own, removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Folder {
+        let name = format!("prony-browser-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn look(browser: &Path, folder: &Path, page: &str, more: &[&str]) -> Output {
+    let file = folder.join("page.html");
+    std::fs::write(&file, page).unwrap();
+    Command::new(browser)
+        // The page is ours, and a container often has no sandbox to offer.
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+        ])
+        .args([
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+        ])
+        .args([
+            "--disable-dev-shm-usage",
+            "--enable-logging=stderr",
+            "--virtual-time-budget=3000",
+        ])
+        .arg(format!(
+            "--user-data-dir={}",
+            folder.join("profile").display()
+        ))
+        .args(more)
+        .arg("--dump-dom")
+        .arg(format!("file://{}", file.display()))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+/// What the browser wrote to the page's console.
+fn complaints(output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.lines().filter(|line| line.contains("CONSOLE"));
+    said.collect::<Vec<_>>().join("\n")
+}
+
+fn probed(browser: &Path, folder: &Path, page: &str, more: &[&str]) -> Value {
+    let output = look(browser, folder, page, more);
+    let dom = String::from_utf8_lossy(&output.stdout);
+    let told = dom
+        .split("data-probe=\"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next());
+    let told = told.unwrap_or_else(|| panic!("the probe did not run: {output:?}"));
+    use base64::Engine as _;
+    let bytes = base64::engine::general_purpose::STANDARD
+        .decode(told)
+        .unwrap();
+    serde_json::from_slice(&bytes).unwrap()
+}
+
+#[test]
+fn the_page_is_drawn_and_the_browser_has_nothing_to_complain_of() {
+    let Some(browser) = chromium() else {
+        eprintln!("skipped: there is no Chromium on this machine");
+        return;
+    };
+    let folder = Folder::new();
+    let mut page = Vec::new();
+    html::write(&mut page, &[watched()]).unwrap();
+    let page = String::from_utf8(page).unwrap();
+
+    let output = look(&browser, &folder.0, &page, &[]);
+    let said = complaints(&output);
+    assert!(output.status.success(), "{said}");
+    assert_eq!(said, "");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("id=\"verdict-1\""));
+    // What is looked for is found where it is.
+    let broken = page.replacen("<b>", "<script>boom()</script><b>", 1);
+    let output = look(&browser, &folder.0, &broken, &[]);
+    let said = complaints(&output);
+    assert!(said.contains("Content Security Policy"), "{said}");
+
+    let (before, rest) = page.split_once("<meta http-equiv").unwrap();
+    let (_, after) = rest.split_once('\n').unwrap();
+    let open = format!("{before}{after}").replace("</body>", &format!("{PROBE}</body>"));
+    let light = probed(
+        &browser,
+        &folder.0,
+        &open,
+        &["--blink-settings=preferredColorScheme=1"],
+    );
+    assert_eq!(
+        light["charts"], 5,
+        "two of the client, three of the server: {light}"
+    );
+    assert_eq!(light["lines"], light["drawn"], "{light}");
+    assert_eq!(
+        light["dashes"], 3,
+        "each percentile has dashes of its own: {light}"
+    );
+    assert!(light["marks"].as_u64().unwrap() >= 5 * 3, "{light}");
+    let told = light["byPointer"].as_str().unwrap();
+    assert!(
+        told.starts_with("from 2 s · committed /s 27,400"),
+        "{light}"
+    );
+    assert!(
+        light["byKey"].as_str().unwrap().starts_with("from 4 s"),
+        "{light}"
+    );
+    let dark = [
+        "--blink-settings=preferredColorScheme=0",
+        "--window-size=500,900",
+    ];
+    let dark = probed(&browser, &folder.0, &open, &dark);
+    assert_ne!(dark["ground"], light["ground"], "{dark}");
+    for look in [&light, &dark] {
+        assert_eq!(
+            look["width"], true,
+            "nothing is wider than the window: {look}"
+        );
+    }
+}
