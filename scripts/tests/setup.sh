@@ -25,8 +25,9 @@ expect "rustup.rs" "$setup" build
 tool cargo 'echo "cargo 1.63.0 (fd9c4297c 2022-07-01)"'
 expect "1.95 or newer, this is 1.63" "$setup" build
 tool cargo '[[ $1 == --version ]] && echo "cargo 1.95.0 (f2d3ce0bd 2026-03-21)"'
-expect "C compiler: apt install gcc" "$setup" build
+expect "C compiler and make: apt install gcc" "$setup" build
 tool cc 'exit 0'
+tool make 'exit 0'
 env -i PATH="$work" HOME="$work" "$setup" build
 expect "rustup component add clippy rustfmt" "$setup" lint
 

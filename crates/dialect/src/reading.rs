@@ -12,9 +12,7 @@ use prony_store::{Relation, RelationKind, Reported};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadingError {
     /// Nothing in it is known.
-    #[error(
-        "this is no output of pgbench, sysbench or HammerDB that Prony knows; give what the tool printed at the end of its run, or its log"
-    )]
+    #[error("this is no output of pgbench, sysbench or HammerDB that Prony knows")]
     Foreign,
 }
 

@@ -32,10 +32,8 @@ pub struct Courtesy {
 impl Courtesy {
     /// Sets the policy of the calling thread, which drives `clients` of the job.
     pub fn new(job: &Job, clients: usize) -> Self {
-        let fits =
-            job.plan.pace == Pace::Closed && clients >= CLIENTS_MIN && is_on_this_host(job.target);
         Courtesy {
-            yields: fits && set(libc::SCHED_BATCH),
+            yields: fits(job, clients) && set(libc::SCHED_BATCH),
         }
     }
 
@@ -46,6 +44,11 @@ impl Courtesy {
             self.yields = false;
         }
     }
+}
+
+/// Whether a worker with so many clients of the job shares its CPUs with a server that it keeps busy.
+pub fn fits(job: &Job, clients: usize) -> bool {
+    job.plan.pace == Pace::Closed && clients >= CLIENTS_MIN && is_on_this_host(job.target)
 }
 
 fn waits_too_long(health: &Health) -> bool {

@@ -279,7 +279,7 @@ fn figures(a: &Run, b: &Run) -> Vec<Pair> {
         let of = &kind.response;
         let exact = |ns: Option<u64>| ns.map(|ns| ns as f64);
         [
-            ("mean response", Some(of.mean_ns)),
+            ("mean response", (of.samples > 0).then_some(of.mean_ns)),
             ("p50", exact(of.p50_ns)),
             ("p95", exact(of.p95_ns)),
             ("p99", exact(of.p99_ns)),

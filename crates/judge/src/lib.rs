@@ -187,6 +187,48 @@ mod tests {
         }
     }
 
+    /// So do those whose names stand in tables of the sources.
+    #[test]
+    fn remarks_and_findings_stand_there_too() {
+        let table = include_str!("thresholds.rs");
+        let rest = table.split("//! Of prices:").nth(1).unwrap();
+        let rows = rest.lines().filter_map(|line| line.strip_prefix("//! | "));
+        let firsts: Vec<&str> = rows.filter_map(|row| row.split(" | ").next()).collect();
+        let sources = [
+            include_str!("price/mod.rs"),
+            include_str!("audit/mod.rs"),
+            include_str!("audit/mix.rs"),
+            include_str!("audit/relations.rs"),
+        ];
+        let quoted = |text: &str| {
+            text.trim_start()
+                .strip_prefix('"')?
+                .split('"')
+                .next()
+                .map(str::to_owned)
+        };
+        let mut ids: Vec<String> = Vec::new();
+        for source in sources {
+            ids.extend(source.split("found(").skip(1).filter_map(quoted));
+            // Tables: the id, then what it is of or how grave it is.
+            let lines: Vec<&str> = source.lines().map(str::trim).collect();
+            ids.extend(lines.windows(2).filter_map(|pair| {
+                let next = ["Caveat,", "Note,"].contains(&pair[1])
+                    || pair[1].starts_with("&[RelationKind");
+                next.then(|| quoted(pair[0])).flatten()
+            }));
+        }
+        ids.retain(|id| id != "nothing-committed");
+        assert!(ids.len() >= 15, "{ids:?}");
+        for id in &ids {
+            let marked = format!("`{id}`");
+            assert!(
+                firsts.iter().any(|first| first.contains(&marked)),
+                "{id} is not in the table"
+            );
+        }
+    }
+
     #[test]
     fn a_run_that_measured_nothing_is_judged_too() {
         let mut run = healthy();

@@ -15,7 +15,9 @@ const NAME: usize = 24;
 
 /// Writes them for a person.
 pub fn write(out: &mut dyn Write, style: &Style, prices: &Prices) -> io::Result<()> {
-    if !prices.points.is_empty() {
+    if prices.points.is_empty() {
+        writeln!(out, "{}", style.bold("No price can be given"))?;
+    } else {
         points(out, style, prices)?;
         behind(out, style, &prices.points)?;
     }
@@ -39,12 +41,13 @@ fn points(out: &mut dyn Write, style: &Style, prices: &Prices) -> io::Result<()>
     let currency = plain(&prices.currency);
     let title = format!("What throughput costs, in {currency}");
     writeln!(out, "{}", style.bold(&title))?;
-    let million = format!("a million, {} used", units::percent(prices.utilisation));
+    let used = units::percent(prices.utilisation);
     let orders = prices.points.iter().any(|point| point.nopm.is_some());
-    let tps_for = format!("TPS for 1 {currency}/month");
-    let mut header = vec!["", "a month", "TPS", &tps_for, "a million tx", &million];
+    let tps_for = format!("TPS/{currency}");
+    let at_share = format!("at {used}");
+    let mut header = vec!["", "a month", "TPS", &tps_for, "a million", &at_share];
     if orders {
-        header.extend(["NOPM", "3 years a NOPM"]);
+        header.extend(["NOPM", "3 years/NOPM"]);
     }
     let mut table = Table::new(&header);
     for point in &prices.points {
@@ -63,9 +66,12 @@ fn points(out: &mut dyn Write, style: &Style, prices: &Prices) -> io::Result<()>
         table.row(row);
     }
     table.write(out, style, 2)?;
-    let note = "A million committed transactions if the server is at its measured throughput all the \
-                time, and if only the named share of it is used. A month has 730 hours.";
-    paragraph(out, style, note)?;
+    let note = format!(
+        "TPS/{currency}: committed transactions a second for 1 {currency} a month. A million: committed \
+         transactions, with the server at its measured throughput all the time; and with {used} of it \
+         used. A month has 730 hours."
+    );
+    paragraph(out, style, &note)?;
     if prices.points.iter().any(|point| point.once > 0.0) {
         paragraph(out, style, "What is paid once is spread over 36 months.")?;
     }
@@ -156,12 +162,7 @@ fn ranking(out: &mut dyn Write, style: &Style, prices: &Prices) -> io::Result<()
         return obstacles(out, style, &ranking.obstacles);
     }
     let currency = plain(&prices.currency);
-    let mut table = Table::new(&[
-        "",
-        &format!("TPS for 1 {currency}"),
-        "as good from",
-        "frontier<",
-    ]);
+    let mut table = Table::new(&["", &format!("TPS/{currency}"), "as good at", "frontier<"]);
     for place in &ranking.order {
         let point = &prices.points[*place];
         table.row([
@@ -177,7 +178,7 @@ fn ranking(out: &mut dyn Write, style: &Style, prices: &Prices) -> io::Result<()
         ]);
     }
     table.write(out, style, 2)?;
-    let note = "As good from: at this price it would give as much for the money as the first. Frontier: \
+    let note = "As good at: at this price it would give as much for the money as the first. Frontier: \
                 no other is both faster and no dearer.";
     paragraph(out, style, note)
 }
@@ -416,7 +417,7 @@ mod tests {
             text.contains("NOT RANKED") && text.contains("scale"),
             "{text}"
         );
-        assert!(!text.contains("as good from"), "{text}");
+        assert!(!text.contains("as good at"), "{text}");
     }
 
     #[test]

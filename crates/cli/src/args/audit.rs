@@ -7,10 +7,10 @@ use clap::Args;
 /// Arguments of `prony audit`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The output's tool is recognised by its text. What it does not say is not filled in: a run that is kept
-is marked as imported, and names what is not known of it.
+The tool is recognised by its text. What it does not say is not filled in: a run that is kept is
+marked as imported, and names what is not known of it.
 
-Exit code 7 says that figures of it must not be used; such a run is kept all the same, and says so.
+Exit code 7 says that figures of it must not be used; such a run can be kept, and says so.
 
 Examples:
   prony audit pgbench.log

@@ -9,11 +9,11 @@ use std::time::Duration;
 /// Arguments of `prony price`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Without a RUN, those that the sheet's configurations name are priced. Without --sheet, prices.toml in
-the folder of stored runs' parent (PRONY_HOME) is read, where there is one. plans/prices has an example.
+Without a RUN, those that the sheet's configurations name are priced. Without --sheet, prices.toml
+in PRONY_HOME is read, where there is one. The folder plans/prices has an example.
 
-Exit code 7 says that a run has no price, that runs do not compare and are not ranked, or that none
-of them holds the load.
+Exit code 7 says that a run has no price, that runs do not compare and are not ranked, or that
+none of them holds the load.
 
 Examples:
   prony price last --sheet prices.toml

@@ -11,6 +11,7 @@ use crate::run::host;
 use prony_dialect::reading;
 use prony_judge::audit::Audit;
 use prony_report::audit::{self, Entry};
+use prony_report::text::system_error;
 use prony_store::{Run, RunStore, Severity, started_now};
 use std::io::Read;
 
@@ -20,8 +21,9 @@ const LARGEST: u64 = 256 << 20;
 /// Audits an output.
 pub fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
     let text = text(&args.file)?;
+    let hint = "give what the tool printed at the end of its run, or its log";
     let audited = audited(&text, &args.file, args.scale)
-        .map_err(|error| Failure::new(Exit::Unexpected, error.to_string(), "").at(&args.file))?;
+        .map_err(|error| Failure::new(Exit::Unexpected, error.to_string(), hint).at(&args.file))?;
     let worst = prony_judge::worst(
         &audited
             .iter()
@@ -88,7 +90,7 @@ fn keep(mut entry: Entry) -> Result<Entry, Failure> {
 /// The text of a file, or of standard input; what is not UTF-8 in it is replaced.
 fn text(file: &str) -> Result<String, Failure> {
     let cannot = |error: std::io::Error| {
-        let what = format!("cannot read the output: {error}");
+        let what = format!("cannot read the output: {}", system_error(&error));
         let hint = "name the file that the tool's output was written to, or - for standard input";
         Failure::new(Exit::Unexpected, what, hint).at(file)
     };

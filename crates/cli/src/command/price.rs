@@ -8,7 +8,7 @@ use super::{output, plan};
 use crate::args::PriceArgs;
 use crate::exit::{Exit, Failure};
 use prony_judge::price::{AsOf, Configuration, Demand, Offer, Sheet, Terms};
-use prony_report::price;
+use prony_report::{price, text::system_error};
 use prony_store::{Run, RunStore};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -101,7 +101,7 @@ fn sheet(file: &Path) -> Result<Sheet, Failure> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| {
         let hint = "a price sheet is a TOML file; plans/prices has an example";
-        let what = format!("cannot read the price sheet: {error}");
+        let what = format!("cannot read the price sheet: {}", system_error(&error));
         Failure::new(Exit::Usage, what, hint).at(&name)
     })?;
     Sheet::from_toml(&name, &text).map_err(|problems| plan::failure(&name, problems))

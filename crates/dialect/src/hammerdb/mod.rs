@@ -22,6 +22,7 @@ mod set;
 mod settings;
 pub mod tcl;
 pub mod text;
+mod time_profile;
 mod work;
 mod world;
 

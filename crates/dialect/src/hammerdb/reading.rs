@@ -1,10 +1,11 @@
-//! What HammerDB's output says: the inverse of `text`, `profile` and the dictionary's listing.
+//! What HammerDB's output says: the inverse of `text` and the dictionary's listing.
 //!
 //! In: what hammerdbcli prints, or its logs, of TPROC-C. Out: a [`Reported`] for each result or time
 //! profile in it. Must never: call TPM commits: the server counts rollbacks with them.
 
-use crate::reading::{count, leading, relation, small, unreadable};
-use prony_store::{RelationKind, Reported, ReportedKind};
+use super::time_profile::{self, Section};
+use crate::reading::{count, small, unreadable};
+use prony_store::Reported;
 
 /// What is known before a result comes.
 #[derive(Default)]
@@ -18,45 +19,6 @@ struct Reading {
     /// Time profiles that are complete: a log holds those of many runs.
     profiles: Vec<Vec<Section>>,
 }
-
-/// A virtual user's part of a time profile, or the summary.
-#[derive(Default)]
-struct Section {
-    summary: bool,
-    users: u64,
-    elapsed_ms: Option<f64>,
-    routines: Vec<Routine>,
-}
-
-#[derive(Clone, Default)]
-struct Routine {
-    name: String,
-    calls: u64,
-    /// By their names: MIN, AVG, MAX, TOTAL, P99, P95, P50 in ms, RATIO in per cent.
-    figures: Vec<(&'static str, f64, f64)>,
-}
-
-impl Routine {
-    fn figure(&self, name: &str) -> Option<(f64, f64)> {
-        let found = self.figures.iter().find(|(known, ..)| *known == name);
-        found.map(|(_, value, slack)| (*value, *slack))
-    }
-
-    fn value(&self, name: &str) -> Option<f64> {
-        self.figure(name).map(|(value, _)| value)
-    }
-}
-
-/// Figures of a time profile.
-const FIGURES: [&str; 8] = ["MIN", "AVG", "MAX", "TOTAL", "P99", "P95", "P50", "RATIO"];
-/// Routines of a time profile and the kinds of transaction that they carry out.
-const ROUTINES: [(&str, &str); 5] = [
-    ("NEWORD", "new-order"),
-    ("PAYMENT", "payment"),
-    ("OSTAT", "order-status"),
-    ("DELIVERY", "delivery"),
-    ("SLEV", "stock-level"),
-];
 
 /// Reads all results in the text; none where it is not of HammerDB.
 pub fn read_output(text: &str) -> Vec<Reported> {
@@ -80,9 +42,9 @@ impl Reading {
         if line.contains("Hammerdb Time Profile Report") {
             self.end_profile();
         } else if let Some(rest) = line.strip_prefix(">>>>> ") {
-            self.profile_head(rest);
+            time_profile::head(&mut self.profile, rest);
         } else if line.starts_with("CALLS: ") || line.starts_with("P99: ") {
-            self.profile_figures(line);
+            time_profile::figures(&mut self.profile, line);
         } else if let Some(version) = line.strip_prefix("HammerDB CLI v") {
             self.run.version = version.chars().take(20).collect();
         } else if let Some((name, value)) = line.split_once('=') {
@@ -197,64 +159,6 @@ impl Reading {
         self.rampup = false;
     }
 
-    /// `PROC: NEWORD`, `VIRTUAL USER 2 : ELAPSED TIME : 60068ms`, or the head of the summary.
-    fn profile_head(&mut self, text: &str) {
-        if let Some(name) = text.strip_prefix("PROC: ") {
-            let section = match self.profile.last_mut() {
-                Some(section) => section,
-                None => {
-                    self.profile.push(Section::default());
-                    &mut self.profile[0]
-                }
-            };
-            if section.routines.len() < 100 {
-                section.routines.push(Routine {
-                    name: name.chars().take(40).collect(),
-                    ..Routine::default()
-                });
-            }
-            return;
-        }
-        let elapsed = text.rsplit_once("ELAPSED TIME : ");
-        let summary = text.strip_prefix("SUMMARY OF ");
-        if self.profile.len() < 100_000 {
-            self.profile.push(Section {
-                summary: summary.is_some(),
-                users: summary.and_then(count).map_or(1, |(users, _)| users),
-                elapsed_ms: elapsed
-                    .and_then(|(_, rest)| leading(rest))
-                    .map(|(it, _)| it.value),
-                routines: Vec::new(),
-            });
-        }
-    }
-
-    /// `CALLS: 12515  MIN: 0.199ms ...`, or the line of percentiles below it.
-    fn profile_figures(&mut self, line: &str) {
-        let last = self
-            .profile
-            .last_mut()
-            .and_then(|section| section.routines.last_mut());
-        let Some(routine) = last else {
-            return;
-        };
-        let words: Vec<&str> = line.split_whitespace().collect();
-        for pair in words.windows(2) {
-            let Some(name) = pair[0].strip_suffix(':') else {
-                continue;
-            };
-            if name == "CALLS" {
-                routine.calls = count(pair[1]).map_or(0, |(calls, _)| calls);
-            } else if let (Some(name), Some((number, _))) = (
-                FIGURES.iter().find(|known| **known == name),
-                leading(pair[1]),
-            ) && routine.figure(name).is_none()
-            {
-                routine.figures.push((name, number.value, number.slack));
-            }
-        }
-    }
-
     fn end_profile(&mut self) {
         let profile = std::mem::take(&mut self.profile);
         if !profile.is_empty() {
@@ -286,162 +190,12 @@ impl Reading {
                 self.close();
                 if let Some(run) = self.runs.last_mut() {
                     run.lacks.clear();
-                    profile(run, sections);
+                    time_profile::add(run, sections);
                 }
             } else if let Some(run) = self.runs.get_mut(place) {
-                profile(run, sections);
+                time_profile::add(run, sections);
             }
         }
         self.runs
-    }
-}
-
-/// Adds what a time profile says.
-fn profile(run: &mut Reported, sections: &[Section]) {
-    let users: Vec<&Section> = sections.iter().filter(|section| !section.summary).collect();
-    let summary = sections.iter().find(|section| section.summary);
-    let sum = |name: &str| {
-        let all = users.iter().flat_map(|section| &section.routines);
-        let of_it = all.filter(|routine| routine.name == name);
-        of_it.fold(0_u64, |sum, routine| sum.saturating_add(routine.calls))
-    };
-    // HammerDB 4.6 adds the users' calls up twice. What is doubled says nothing of its own.
-    let doubled = summary.is_some_and(|summary| {
-        let twice = |routine: &Routine| {
-            routine.calls > 0 && routine.calls == sum(&routine.name).saturating_mul(2)
-        };
-        !summary.routines.is_empty() && summary.routines.iter().all(twice)
-    });
-    if doubled {
-        run.troubles.push(
-            "the summary of the time profile counts each call twice, as HammerDB 4.6 does: its CALLS, TOTAL \
-             and RATIO are double; its users' own figures are taken"
-                .to_owned(),
-        );
-    }
-    for section in sections
-        .iter()
-        .filter(|section| !(section.summary && doubled))
-    {
-        within(run, section);
-    }
-    if let (Some(summary), false, false) = (summary, users.is_empty(), doubled) {
-        for routine in &summary.routines {
-            let what = format!("calls of {} in the summary", routine.name);
-            let what = [what.as_str(), "the sum over virtual users"];
-            let (says, follows) = (routine.calls as f64, sum(&routine.name) as f64);
-            run.relations
-                .push(relation(RelationKind::Sum, what, says, follows, 0.0));
-        }
-    }
-    let elapsed = summary
-        .or(users.first().copied())
-        .and_then(|section| section.elapsed_ms);
-    if run.nopm.is_none() {
-        run.clients = run
-            .clients
-            .or(small(users.len() as u64))
-            .filter(|users| *users > 0);
-        run.ran_s = run.ran_s.or(elapsed.map(|ms| ms / 1e3));
-    }
-    let mut all = 0_u64;
-    for (name, kind) in ROUTINES {
-        let calls = sum(name);
-        if calls == 0 {
-            continue;
-        }
-        all = all.saturating_add(calls);
-        // Percentiles cannot be put together from those of several users.
-        let only = match users[..] {
-            [only] => only.routines.iter().find(|routine| routine.name == name),
-            _ => summary.and_then(|summary| summary.routines.iter().find(|it| it.name == name)),
-        };
-        let value = |figure: &str| only.and_then(|routine| routine.value(figure));
-        let percentiles = [("P50", 50.0), ("P95", 95.0), ("P99", 99.0)];
-        run.kinds.push(ReportedKind {
-            name: kind.to_owned(),
-            count: calls,
-            mean_ms: value("AVG"),
-            max_ms: value("MAX"),
-            percentiles_ms: percentiles
-                .into_iter()
-                .filter_map(|(figure, percent)| Some((percent, value(figure)?)))
-                .collect(),
-        });
-    }
-    if run.nopm.is_none() && all > 0 {
-        run.transactions = Some(all);
-        run.tps = run
-            .ran_s
-            .filter(|ran| *ran > 0.0)
-            .map(|ran| all as f64 / ran);
-    }
-    super::mix::add_shares(run, all);
-}
-
-/// What must agree within one section.
-fn within(run: &mut Reported, section: &Section) {
-    use RelationKind::{AtMost, Share};
-    let part = if section.summary { "summary, " } else { "" };
-    let mut busy_ms = 0.0;
-    for routine in &section.routines {
-        let name = format!("{part}{}", routine.name);
-        let mut add = |kind, what: &str, from: &str, says: f64, follows: f64, slack: f64| {
-            let what = format!("{name}: {what}");
-            run.relations
-                .push(relation(kind, [&what, from], says, follows, slack));
-        };
-        let (avg, total) = (routine.figure("AVG"), routine.figure("TOTAL"));
-        if let (Some((avg, slack)), Some((total, _)), true) = (avg, total, routine.calls > 0) {
-            // It is cut off, not rounded, in the last place.
-            add(
-                Share,
-                "AVG, ms",
-                "TOTAL / CALLS",
-                avg,
-                total / routine.calls as f64,
-                2.0 * slack,
-            );
-            busy_ms += total;
-        }
-        if let (Some((ratio, slack)), Some((total, _)), Some(elapsed)) = (
-            routine.figure("RATIO"),
-            total,
-            section.elapsed_ms.filter(|ms| *ms > 0.0),
-        ) {
-            let whole = elapsed * section.users.max(1) as f64;
-            add(
-                Share,
-                "RATIO, %",
-                "TOTAL / ELAPSED TIME",
-                ratio,
-                100.0 * total / whole,
-                2.0 * slack,
-            );
-        }
-        let order = ["MIN", "P50", "P95", "P99", "MAX"];
-        for pair in order.windows(2) {
-            if let (Some((less, slack)), Some((more, _))) =
-                (routine.figure(pair[0]), routine.figure(pair[1]))
-            {
-                let more_text = format!("its {}", pair[1]);
-                add(
-                    AtMost,
-                    &format!("{}, ms", pair[0]),
-                    &more_text,
-                    less,
-                    more,
-                    slack,
-                );
-            }
-        }
-    }
-    // A user is in one transaction at a time.
-    if let (Some(elapsed), false) = (section.elapsed_ms, section.routines.is_empty()) {
-        let what = format!("{part}TOTAL of all routines, ms");
-        let whole = elapsed * section.users.max(1) as f64;
-        let what = [what.as_str(), "ELAPSED TIME of its users"];
-        run.relations
-            .push(relation(AtMost, what, busy_ms, whole, 0.01 * whole));
     }
 }

@@ -283,7 +283,13 @@ impl Block {
     }
 
     fn relate(&self, run: &mut Reported, since_s: Option<f64>, rate: Option<Printed>) {
-        use RelationKind::{AtMost, Share, Sum, Time};
+        self.relate_counts(run, since_s, rate);
+        self.relate_threads(run);
+        self.relate_latencies(run);
+    }
+
+    fn relate_counts(&self, run: &mut Reported, since_s: Option<f64>, rate: Option<Printed>) {
+        use RelationKind::{Sum, Time};
         let mut add = |kind, what: [&str; 2], says: f64, follows: f64, slack: f64| {
             run.relations
                 .push(relation(kind, what, says, follows, slack));
@@ -326,18 +332,10 @@ impl Block {
                 add(Time, ["total time", name], since_s, follows, slack);
             }
         }
-        if let (Some(avg), Some(sum), Some(events)) = (self.avg_ms, self.sum_ms, self.events)
-            && events > 0
-        {
-            let follows = sum.value / events as f64;
-            add(
-                Share,
-                ["latency, avg, ms", "sum / events"],
-                avg.value,
-                follows,
-                avg.slack,
-            );
-        }
+    }
+
+    fn relate_threads(&self, run: &mut Reported) {
+        use RelationKind::Share;
         let threads = run.threads.map(f64::from);
         if let (Some(threads), Some(mean), Some(events)) =
             (threads, self.thread_events, self.events)
@@ -358,6 +356,22 @@ impl Block {
             let follows = mean.value * threads;
             run.relations
                 .push(relation(Share, what, sum.value / 1e3, follows, slack));
+        }
+    }
+
+    fn relate_latencies(&self, run: &mut Reported) {
+        use RelationKind::{AtMost, Share};
+        if let (Some(avg), Some(sum), Some(events)) = (self.avg_ms, self.sum_ms, self.events)
+            && events > 0
+        {
+            let follows = sum.value / events as f64;
+            run.relations.push(relation(
+                Share,
+                ["latency, avg, ms", "sum / events"],
+                avg.value,
+                follows,
+                avg.slack,
+            ));
         }
         let at_most = [
             (["latency, min, ms", "avg"], self.min_ms, self.avg_ms, 0.0),

@@ -21,50 +21,11 @@ pub(super) fn check(reported: &Reported, audit: &mut Audit) {
         }
         return;
     };
-    let each = |counted: u64, of_one: u64| (of_one > 0).then(|| counted as f64 / of_one as f64);
-    let by_reads = each(queries.reads, reads);
-    let by_writes = each(queries.writes, writes);
-    let begun_again = reported.ignored_errors as f64;
-    let cut_off = f64::from(reported.clients.unwrap_or(0));
     let done = reported.transactions.map(|done| done as f64);
-    let base = done.or(by_writes).or(by_reads).unwrap_or(0.0);
-    let few = SHARE_EXACT_CAVEAT * base;
-    let spare = begun_again + cut_off;
-    let mut off: Vec<(String, f64)> = Vec::new();
-    if let (Some(by_reads), Some(by_writes)) = (by_reads, by_writes) {
-        let more = by_writes - by_reads;
-        if more > 0.0 {
-            off.push((
-                format!("there are writes of {more:.2} transactions too many for the reads"),
-                more,
-            ));
-        } else if -more > spare + few {
-            off.push((
-                format!(
-                    "there are reads of {:.2} transactions too many for the writes",
-                    -more
-                ),
-                -more,
-            ));
-        }
-    }
-    if let Some(done) = done {
-        for (what, by, least) in [("reads", by_reads, done), ("writes", by_writes, done - few)] {
-            let Some(by) = by else { continue };
-            let made = format!("{} transactions make", thousands(done as u64));
-            if by < least {
-                off.push((
-                    format!("the {what} are of {by:.2} transactions, fewer than {made}"),
-                    done - by,
-                ));
-            } else if by > done + spare + few {
-                off.push((
-                    format!("the {what} are of {by:.2} transactions, more than {made}"),
-                    by - done,
-                ));
-            }
-        }
-    }
+    let each = |counted: u64, of_one: u64| (of_one > 0).then(|| counted as f64 / of_one as f64);
+    let by = [each(queries.reads, reads), each(queries.writes, writes)];
+    let base = done.or(by[1]).or(by[0]).unwrap_or(0.0);
+    let off = off(reported, done, by, SHARE_EXACT_CAVEAT * base);
     let said = format!(
         "{} reads and {} writes, of {reads} and {writes} in each transaction{}",
         thousands(queries.reads),
@@ -91,4 +52,46 @@ pub(super) fn check(reported: &Reported, audit: &mut Audit) {
         "Reads and writes are not of one run, a figure is mistyped, or many transactions failed: look for \
          the errors, and take no ratio of the two.",
     ));
+}
+
+/// What is off, and by how many transactions: `by` are the transactions that the reads make, and that the
+/// writes make; `few` may be off because changes met no row.
+fn off(
+    reported: &Reported,
+    done: Option<f64>,
+    by: [Option<f64>; 2],
+    few: f64,
+) -> Vec<(String, f64)> {
+    // Those that began again, and those that were under way at the end.
+    let spare = reported.ignored_errors as f64 + f64::from(reported.clients.unwrap_or(0));
+    let mut off: Vec<(String, f64)> = Vec::new();
+    let mut add = |text: String, by: f64| off.push((text, by));
+    let [by_reads, by_writes] = by;
+    if let (Some(by_reads), Some(by_writes)) = (by_reads, by_writes) {
+        let more = by_writes - by_reads;
+        let text = |of: &str, by: f64, than: &str| {
+            format!("there are {of} of {by:.2} transactions too many for the {than}")
+        };
+        if more > 0.0 {
+            add(text("writes", more, "reads"), more);
+        } else if -more > spare + few {
+            add(text("reads", -more, "writes"), -more);
+        }
+    }
+    let Some(done) = done else {
+        return off;
+    };
+    for (what, by, least) in [("reads", by_reads, done), ("writes", by_writes, done - few)] {
+        let Some(by) = by else { continue };
+        let text = |than: &str| {
+            let made = thousands(done as u64);
+            format!("the {what} are of {by:.2} transactions, {than} than {made} transactions make")
+        };
+        if by < least {
+            add(text("fewer"), done - by);
+        } else if by > done + spare + few {
+            add(text("more"), by - done);
+        }
+    }
+    off
 }

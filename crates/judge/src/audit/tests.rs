@@ -74,6 +74,16 @@ fn a_wrong_number_of_clients_breaks_the_law() {
 }
 
 #[test]
+fn a_little_time_left_out_is_a_caveat_and_a_little_too_much_is_not() {
+    let of = |factor: f64| of(pgbench(256, 20_359.0, 12.573 * factor));
+    let severity = |audit: &Audit| audit.checks.first().map(|check| check.severity);
+    assert_eq!(severity(&of(0.985)), None);
+    assert_eq!(severity(&of(0.95)), Some(Severity::Caveat));
+    assert_eq!(severity(&of(0.85)), Some(Severity::Invalid));
+    assert_eq!(severity(&of(1.05)), Some(Severity::Invalid));
+}
+
+#[test]
 fn a_mean_that_was_reckoned_proves_nothing() {
     let spoil: [fn(&mut Reported); 4] = [
         |run| run.mean_derived = true,

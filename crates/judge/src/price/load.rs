@@ -69,10 +69,18 @@ pub(super) fn answer(
     });
     let holds = candidates.first().filter(|first| first.holds);
     let cheapest = holds.map(|first| first.point);
-    let obstacles = match cheapest {
-        Some(_) => obstacles(groups, points, terms, &BUT),
-        None => Vec::new(),
-    };
+    // Only those that hold it are ranked by their cost.
+    let mut holding: Vec<usize> = candidates
+        .iter()
+        .filter(|one| one.holds)
+        .map(|one| one.point)
+        .collect();
+    holding.sort_unstable();
+    let of_them = holding
+        .iter()
+        .map(|place| (groups[*place].clone(), points[*place].clone()));
+    let (groups, points): (Vec<_>, Vec<_>) = of_them.unzip();
+    let obstacles = obstacles(&groups, &points, terms, &BUT);
     Answer {
         demand: *demand,
         cheapest: cheapest.filter(|_| obstacles.is_empty()),

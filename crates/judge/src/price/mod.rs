@@ -160,74 +160,112 @@ pub fn price(offers: &[Offer<'_>], terms: &Terms) -> Result<Prices, PriceError> 
     })
 }
 
+/// A remark that holds for several configurations alike.
+struct Remark {
+    id: &'static str,
+    severity: Severity,
+    names: Vec<String>,
+    text: String,
+    advice: &'static str,
+}
+
 /// What is to be known about the figures.
 fn remarks(groups: &[Vec<Offer<'_>>], points: &[Point]) -> Vec<Check> {
-    let mut found: Vec<Check> = Vec::new();
-    let mut add = |id: &str, severity, finding: String, advice: &str| {
-        let known = |one: &Check| one.id == id && one.finding == finding;
-        if !found.iter().any(known) {
-            found.extend(crate::found(id, severity, finding, advice));
-        }
-    };
+    let mut found: Vec<Remark> = Vec::new();
     for (group, point) in groups.iter().zip(points) {
-        let name = &point.configuration;
-        let same = |other: &&Point| {
-            other.configuration != *name && other.runs.iter().any(|run| point.runs.contains(run))
-        };
-        if points.iter().any(|other| same(&other)) {
-            let finding =
-                format!("{name} is priced by a run that prices another configuration too.");
-            let advice = "That is right only where both are the same machine at two prices.";
-            add("same-run", Severity::Caveat, finding, advice);
-        }
-        if group[0].sheet.example {
-            let finding = format!(
-                "{} is an example: its prices are nobody's offer.",
-                point.sheet
-            );
-            add(
-                "example-prices",
-                Severity::Caveat,
-                finding,
-                "Write down your own prices.",
-            );
-        }
-        if point.age_days > PRICE_OLD_DAYS {
-            let finding = format!(
-                "{name}: prices as of {}, up to {} old.",
-                point.as_of,
-                crate::words::count(point.age_days.unsigned_abs(), "day")
-            );
-            let advice = "Look them up again, and write the new date down.";
-            add("old-prices", Severity::Caveat, finding, advice);
-        }
-        if point.replicas_seen.is_none() {
-            let finding = format!(
-                "{name} pays for {}; its runs do not say how many there were.",
-                crate::words::count(point.replicas_paid.into(), "replica")
-            );
-            let advice = "See that what was measured had as many.";
-            add("replicas-unknown", Severity::Note, finding, advice);
-        }
-        if point.durability.is_none() {
-            let finding = format!("{name}: its runs do not say what a commit survives.");
-            let advice = "A server that promises less about a commit is faster for the same money.";
-            add("durability-unknown", Severity::Caveat, finding, advice);
-        }
-        if !point.caveats.is_empty() {
-            let finding = format!(
-                "{name}: its runs have caveats: {}.",
-                point.caveats.join(", ")
-            );
-            add("run-caveats", Severity::Caveat, finding, "See prony show.");
-        }
-        if point.runs.len() < 2 {
-            let finding = format!("{name}: one run, so nothing says how far another would differ.");
-            let advice = "Repeat it, at least three times; the median is priced.";
-            add("one-run", Severity::Note, finding, advice);
+        for (id, severity, text, advice) in of_point(group, point, points) {
+            let known = found
+                .iter_mut()
+                .find(|one| one.id == id && one.text == text);
+            match known {
+                Some(known) if known.names.contains(&point.configuration) => {}
+                Some(known) => known.names.push(point.configuration.clone()),
+                None => found.push(Remark {
+                    id,
+                    severity,
+                    names: vec![point.configuration.clone()],
+                    text,
+                    advice,
+                }),
+            }
         }
     }
-    found
+    let checks = found.into_iter().filter_map(|one| {
+        let finding = format!("{}: {}", one.names.join(", "), one.text);
+        crate::found(one.id, one.severity, finding, one.advice)
+    });
+    checks.collect()
+}
+
+type Found = (&'static str, Severity, String, &'static str);
+
+/// The same of one point: id, severity, text and advice.
+fn of_point(group: &[Offer<'_>], point: &Point, points: &[Point]) -> Vec<Found> {
+    use Severity::{Caveat, Note};
+    let days = |days: i64| crate::words::count(days.unsigned_abs(), "day");
+    let replicas = crate::words::count(point.replicas_paid.into(), "replica");
+    let same = points.iter().any(|other| {
+        other.configuration != point.configuration
+            && other.runs.iter().any(|run| point.runs.contains(run))
+    });
+    let each = [
+        (
+            group[0].sheet.example,
+            "example-prices",
+            Caveat,
+            "the prices are an example, and nobody's offer.".to_owned(),
+            "Write down your own prices.",
+        ),
+        (
+            point.age_days > PRICE_OLD_DAYS,
+            "old-prices",
+            Caveat,
+            format!(
+                "prices as of {}, up to {} old.",
+                point.as_of,
+                days(point.age_days)
+            ),
+            "Look them up again, and write the new date down.",
+        ),
+        (
+            same,
+            "same-run",
+            Caveat,
+            "priced by a run that prices another configuration too.".to_owned(),
+            "That is right only where both are the same machine at two prices.",
+        ),
+        (
+            point.durability.is_none(),
+            "durability-unknown",
+            Caveat,
+            "the runs do not say what a commit survives.".to_owned(),
+            "A server that promises less about a commit is faster for the same money.",
+        ),
+        (
+            !point.caveats.is_empty(),
+            "run-caveats",
+            Caveat,
+            format!("the runs have caveats: {}.", point.caveats.join(", ")),
+            "See prony show.",
+        ),
+        (
+            point.replicas_seen.is_none(),
+            "replicas-unknown",
+            Note,
+            format!("{replicas} paid for; the runs do not say how many there were."),
+            "See that what was measured had as many.",
+        ),
+        (
+            point.runs.len() < 2,
+            "one-run",
+            Note,
+            "one run, so nothing says how far another would differ.".to_owned(),
+            "Repeat it, at least three times; the median is priced.",
+        ),
+    ];
+    let told = each.into_iter().filter(|one| one.0);
+    told.map(|(_, id, severity, text, advice)| (id, severity, text, advice))
+        .collect()
 }
 
 #[cfg(test)]

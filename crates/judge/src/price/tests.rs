@@ -328,6 +328,18 @@ fn the_cheapest_is_not_named_among_what_does_not_compare() {
         }),
         ..terms()
     };
+    let mut slower = other.clone();
+    slower.measured.kinds[0].committed = 30;
+    let runs = [(0, run("x", 30_000.0)), (1, slower)];
+    let answer = price(&offers(&sheet, &runs), &asked)
+        .unwrap()
+        .answer
+        .unwrap();
+    assert_eq!(
+        answer.cheapest,
+        Some(0),
+        "the other does not hold it anyway"
+    );
     let runs = [(0, run("x", 30_000.0)), (1, other)];
     let answer = price(&offers(&sheet, &runs), &asked)
         .unwrap()

@@ -3,7 +3,7 @@
 //! In: what is written. Out: a [`Sheet`], or every problem. Must never: fill in what makes a price, or
 //! report a problem that is only the echo of another.
 
-use super::read::{Written, WrittenConfiguration, WrittenItem, read};
+use super::read::{General, Written, WrittenConfiguration, WrittenItem, read};
 use super::{Configuration, Item, Sheet};
 use crate::asked::Given;
 use crate::duration::shorten;
@@ -22,6 +22,7 @@ impl Sheet {
         let mut checker = Checker {
             found: std::mem::take(&mut written.problems),
             currency: None,
+            nowhere: nowhere(file, &written),
         };
         let sheet = checker.sheet(file, written);
         match sheet {
@@ -35,6 +36,8 @@ struct Checker {
     found: Vec<Problem>,
     /// The first currency, and where it stands.
     currency: Option<(String, Place)>,
+    /// Keys that stand once for many items and are given nowhere, with the place where they belong.
+    nowhere: Vec<(&'static str, Place)>,
 }
 
 impl Checker {
@@ -119,7 +122,7 @@ impl Checker {
         let discount = self.within("discount_percent", &written.discount_percent, 0.0, 100.0);
         let replicas = self.replicas(written);
         let absent = &general.refused;
-        let mut said = |key, given, hint| self.text(key, given, place, absent, hint);
+        let mut said = |key, given, hint| self.general(key, given, place, absent, hint);
         let hint = "a price without its currency is no price: currency = \"EUR\"";
         let currency = said("currency", &general.currency, hint);
         let hint = "prices differ by region: region = \"eu-central-1\"";
@@ -131,10 +134,10 @@ impl Checker {
         let hint = "say who wrote the price down: entered_by = \"dba\"";
         let entered_by = said("entered_by", &general.entered_by, hint);
         let as_of = general.as_of.as_ref().map(|date| date.value);
-        if as_of.is_none() && !absent.iter().any(|key| key == "as_of") {
+        if as_of.is_none() {
             let hint =
                 "a price without a date is not used: as_of = 2026-11-20, under [sheet] for all";
-            self.hinted(&under(place, "as_of"), "is missing", hint);
+            self.missing("as_of", place, absent, hint);
         }
         self.one_currency(&general.currency);
         Some(Item {
@@ -175,6 +178,34 @@ impl Checker {
                 }
                 None
             }
+        }
+    }
+
+    /// A text that may stand once for many items.
+    fn general(
+        &mut self,
+        key: &str,
+        given: &Given<String>,
+        place: &Place,
+        refused: &[String],
+        hint: &str,
+    ) -> Option<String> {
+        if given.is_some() {
+            return self.text(key, given, place, refused, hint);
+        }
+        self.missing(key, place, refused, hint);
+        None
+    }
+
+    /// What is given nowhere is missed once, and not for each item.
+    fn missing(&mut self, key: &str, place: &Place, refused: &[String], hint: &str) {
+        if refused.iter().any(|name| name == key) {
+            return;
+        }
+        let whole = self.nowhere.iter().find(|(name, _)| *name == key);
+        match whole.map(|(_, place)| place.clone()) {
+            Some(place) => self.once(&place, "is missing".to_owned(), hint),
+            None => self.hinted(&under(place, key), "is missing", hint),
         }
     }
 
@@ -289,6 +320,25 @@ fn under(place: &Place, name: &str) -> Place {
         },
         other => other.clone(),
     }
+}
+
+/// Keys of the head that no table has.
+fn nowhere(file: &str, written: &Written) -> Vec<(&'static str, Place)> {
+    type Has = fn(&General) -> bool;
+    let keys: [(&'static str, Has); 6] = [
+        ("currency", |general| general.currency.is_some()),
+        ("region", |general| general.region.is_some()),
+        ("term", |general| general.term.is_some()),
+        ("as_of", |general| general.as_of.is_some()),
+        ("source", |general| general.source.is_some()),
+        ("entered_by", |general| general.entered_by.is_some()),
+    ];
+    let items = written.configurations.iter().flat_map(|one| &one.items);
+    let generals: Vec<&General> = items.map(|item| &item.general).collect();
+    let absent = |has: &Has| !generals.iter().any(|general| has(general));
+    let keys = keys.into_iter().filter(|(_, has)| absent(has));
+    keys.map(|(key, _)| (key, whole(file, &format!("sheet.{key}"))))
+        .collect()
 }
 
 fn whole(file: &str, key: &str) -> Place {

@@ -67,7 +67,7 @@ impl General {
             as_of: date(section),
             source: section.text("source"),
             entered_by: section.text("entered_by"),
-            refused: section.refused.iter().map(|path| last(path)).collect(),
+            refused: refused(section),
         }
     }
 
@@ -86,9 +86,16 @@ impl General {
     }
 }
 
-/// The name of a key without those of its tables.
-fn last(path: &str) -> String {
-    path.rsplit('.').next().unwrap_or(path).to_owned()
+/// Keys of a table that were given in a form that could not be read, or misspelt: what is missing there
+/// is no problem of its own.
+fn refused(section: &Section<'_, '_>) -> Vec<String> {
+    let last = |path: &String| path.rsplit('.').next().unwrap_or(path).to_owned();
+    let mut keys: Vec<String> = section.refused.iter().map(last).collect();
+    for (key, _, _) in section.others() {
+        let meant = suggest::nearest(key, &section.known);
+        keys.extend(meant.map(str::to_owned));
+    }
+    keys
 }
 
 /// Reads a sheet's text.
@@ -180,7 +187,7 @@ fn configuration(
     let runs = texts(&mut own, "runs");
     let general = General::of(&mut own).or(above);
     own.known.push("item");
-    let refused = own.refused.iter().map(|path| last(path)).collect();
+    let refused = refused(&own);
     close(own, written);
     let mut items = Vec::new();
     for (table, name, place) in tables(source, table, name, "item", written) {
@@ -214,7 +221,7 @@ fn item(
         discount_percent: own.number("discount_percent"),
         replicas: own.whole("replicas"),
         general: General::of(&mut own).or(above),
-        refused: own.refused.iter().map(|path| last(path)).collect(),
+        refused: refused(&own),
     };
     close(own, written);
     item

@@ -134,9 +134,26 @@ fn what_makes_a_price_is_never_filled_in() {
     ] {
         let found = problems(&GOOD.replacen(line, "", 1));
         let missing = format!(".{key}): is missing");
-        assert!(!found.is_empty(), "{key}");
+        // Once for all items; one has a date of its own.
+        let each = if key == "as_of" { 3 } else { 1 };
+        assert_eq!(found.len(), each, "{key}: {found:?}");
         assert!(found.iter().all(|one| one.contains(&missing)), "{found:?}");
     }
+}
+
+#[test]
+fn what_some_items_lack_is_missed_for_each_of_them() {
+    let text = GOOD
+        .replacen("source = \"https://example.com/prices\"\n", "", 1)
+        .replacen("replicas = 1\n", "replicas = 1\nsource = \"a letter\"\n", 1);
+    let found = problems(&text);
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert!(
+        found
+            .iter()
+            .all(|one| one.ends_with(".source): is missing")),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -176,6 +193,34 @@ fn a_sheet_of_another_form_is_refused() {
             "{text}: {found:?}"
         );
     }
+}
+
+/// The published amounts, and that nothing was added to them.
+#[test]
+fn the_example_of_2019_is_marked_and_dated() {
+    let text = include_str!("../../../../plans/prices/aiven-2019.toml");
+    let sheet = Sheet::from_toml("aiven-2019.toml", text).unwrap();
+    let prices: Vec<(&str, f64)> = sheet
+        .configurations
+        .iter()
+        .map(|one| (one.name.as_str(), one.a_month()))
+        .collect();
+    let expected = [
+        ("aws-i3.4xlarge", 911.0),
+        ("aws-i3.8xlarge", 1822.0),
+        ("gcp-32x192", 1400.0),
+        ("digitalocean-640", 640.0),
+        ("digitalocean-960", 960.0),
+        ("upcloud-640", 640.0),
+    ];
+    assert_eq!(prices, expected);
+    assert!(sheet.example);
+    assert_eq!(sheet.currency(), "USD");
+    let dates = sheet
+        .configurations
+        .iter()
+        .map(|one| one.as_of().unwrap().to_string());
+    assert!(dates.into_iter().all(|date| date == "2019"));
 }
 
 proptest::proptest! {

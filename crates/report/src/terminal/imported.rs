@@ -2,9 +2,9 @@
 //!
 //! In: an imported Run. Out: text. Must never: show a zero for what was not told.
 
-use super::Stored;
-use super::{around, engine, heading, headline, paragraph};
+use super::{Stored, around, engine, heading, headline};
 use crate::audit::title;
+use super::paragraph;
 use crate::style::Style;
 use crate::table::Table;
 use crate::text::{plain, wrap};
@@ -90,7 +90,11 @@ pub fn setup_lines(run: &Run, imported: &Imported) -> Vec<(&'static str, String)
     let (server, drive) = (&run.server, &run.drive);
     let mut told = Vec::new();
     if !server.engine.is_empty() {
-        told.push(format!("{} {}", engine(&server.engine), server.version));
+        told.push(
+            format!("{} {}", engine(&server.engine), server.version)
+                .trim()
+                .to_owned(),
+        );
     }
     if run.workload.scale > 0 {
         told.push(format!("scale {}", units::count(run.workload.scale.into())));
@@ -112,4 +116,44 @@ pub fn setup_lines(run: &Run, imported: &Imported) -> Vec<(&'static str, String)
         ("not told", plain(&imported.untold.join(", "))),
         ("imported", plain(&run.started_at)),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::style::Style;
+    use prony_store::Reported;
+
+    #[test]
+    fn what_was_not_told_is_named_and_no_zero() {
+        let reported = Reported {
+            tool: "pgbench",
+            version: "15\u{1b}[2J".into(),
+            title: "mine.sql".into(),
+            engine: "postgresql".into(),
+            clients: Some(8),
+            transactions: Some(1000),
+            tps: Some(100.0),
+            mean_ms: Some(80.0),
+            ran_s: Some(10.0),
+            ..Reported::default()
+        };
+        let run = reported.into_run("-", "2026-11-20T23:33:42+00:00".into());
+        let mut out = Vec::new();
+        crate::terminal::write(&mut out, &Style::plain(), &run, None).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        for said in [
+            "IMPORTED: read from -,",
+            "100 transactions/s",
+            "80.0 ms",
+            "told      PostgreSQL, 8 clients",
+            "not told  workload, scale, server version",
+        ] {
+            assert!(text.contains(said), "{said}:\n{text}");
+        }
+        assert!(
+            !text.contains(" 0 ns") && !text.contains('\u{1b}'),
+            "{text}"
+        );
+        assert!(!text.contains("This client"), "{text}");
+    }
 }

@@ -27,6 +27,11 @@ fn mistakes_are_named_with_file_and_line() {
             "FATAL: `thread_run' function failed: ./t.lua:1: attempt to call field 'nosuch' (a nil value)\n",
         ),
         (
+            "local con\nfunction thread_init() con = sysbench.sql.driver():connect() end\nfunction event()\n\
+             ('a'):gsub('a', function() con:query('select 1') end)\nend",
+            "FATAL: `thread_run' function failed: ./t.lua:4: attempt to yield across C-call boundary\n",
+        ),
+        (
             "function event() error({ 1 }) end",
             "FATAL: `thread_run' function failed: (not a string)\n",
         ),

@@ -107,6 +107,26 @@ function io.write(...)
 end
 io.stdout:setvbuf("no")
 
+-- An error that arose inside the API is one of the line of the script that called it.
+local getinfo = debug.getinfo
+
+function core.located(problem)
+   local inside = type(problem) == "string" and problem:match("^prony/[%w_]+%.lua:%d+: (.*)")
+   if not inside then
+      return problem
+   end
+   for level = 2, 60 do
+      local at = getinfo(level, "Sl")
+      if not at then
+         return inside
+      end
+      if at.what ~= "C" and at.source:sub(1, 7) ~= "=prony/" then
+         return at.short_src .. ":" .. at.currentline .. ": " .. inside
+      end
+   end
+   return inside
+end
+
 -- The text of an error, whatever was thrown.
 function core.text(problem)
    if type(problem) == "string" or type(problem) == "number" then

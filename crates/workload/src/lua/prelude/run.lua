@@ -4,7 +4,8 @@
 
 local host, core = ...
 
-local ask, pcall, type, error = core.ask, pcall, type, error
+local ask, pcall, xpcall, type, error = core.ask, pcall, xpcall, type, error
+local located = core.located
 local sysbench = core.sysbench
 local RESTART = sysbench.error.RESTART_EVENT
 
@@ -20,7 +21,7 @@ function thread_run(id)
    while more do
       local event, ok, result = _G.event
       repeat
-         ok, result = pcall(event, id)
+         ok, result = xpcall(event, located, id)
          if not ok then
             if type(result) ~= "table" or result.errcode ~= RESTART then
                error(result, 0)
@@ -42,7 +43,7 @@ end
 core.thread_run = thread_run
 
 local function call(name, f, ...)
-   local ok, problem = pcall(f, ...)
+   local ok, problem = xpcall(f, located, ...)
    if not ok then
       local text = type(problem) == "table" and problem.sql_errmsg or core.text(problem)
       ask(core.FAIL, name, text)

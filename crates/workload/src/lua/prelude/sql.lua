@@ -34,7 +34,11 @@ end
 local driver, driver_meta = class("driver")
 local connection, connection_meta = class("connection")
 local statement, statement_meta = class("statement")
-local param, param_meta = class("param")
+-- One class a sort of parameter, so that setting one is short.
+local whole, whole_meta = class("param")
+local text, text_meta = class("param")
+local double, double_meta = class("param")
+local other, other_meta = class("param")
 local result, result_meta = class("result")
 
 -- Drivers ---------------------------------------------------------------------------------------
@@ -237,16 +241,22 @@ end
 
 -- Statements ------------------------------------------------------------------------------------
 
-local INTEGERS = { [1] = true, [2] = true, [3] = true, [4] = true }
+local function meta_of(kind)
+   if kind <= sql.type.BIGINT then
+      return whole_meta
+   elseif kind == sql.type.FLOAT or kind == sql.type.DOUBLE then
+      return double_meta
+   elseif kind >= sql.type.CHAR then
+      return text_meta
+   end
+   return other_meta
+end
 
 function statement:bind_create(kind, longest)
    if type(kind) ~= "number" or kind < 1 or kind > 12 then
       error("Unsupported argument type: " .. tostring(kind), 2)
    end
-   local whole = INTEGERS[kind] or false
-   return setmetatable({
-      kind = kind, whole = whole, text = kind >= sql.type.CHAR, longest = longest, statement = self,
-   }, param_meta)
+   return setmetatable({ kind = kind, longest = longest, statement = self }, meta_of(kind))
 end
 
 function statement:bind_param(...)
@@ -307,37 +317,51 @@ local function digits(value)
    return (tostring(value):gsub("U?LL$", ""))
 end
 
-function param:set(value)
+function whole:set(value)
    local kind = type(value)
-   if value == nil then
+   if kind == "number" then
+      self.value = value >= 0 and floor(value) or ceil(value)
+   elseif value == nil then
       self.value = nil
-   elseif self.whole then
-      if kind == "number" then
-         self.value = value >= 0 and floor(value) or ceil(value)
-      elseif kind == "cdata" then
-         self.value = digits(value)
-      elseif kind == "boolean" then
-         self.value = value and 1 or 0
-      else
-         local number = kind == "string" and tonumber(value) or bad_value(value, "int64_t")
-         self.value = number >= 0 and floor(number) or ceil(number)
-      end
-   elseif self.text then
-      local text = kind == "string" and value or kind == "cdata" and digits(value) or tostring(value)
-      local longest = self.longest
-      if longest and #text > longest then
-         text = text:sub(1, longest)
-      end
-      self.value = text
-   elseif self.kind == 5 or self.kind == 6 then
-      self.value = tonumber(value) or bad_value(value, "double")
+   elseif kind == "cdata" then
+      self.value = digits(value)
+   elseif kind == "boolean" then
+      self.value = value and 1 or 0
    else
-      self.value = tostring(value)
+      local number = kind == "string" and tonumber(value) or bad_value(value, "int64_t")
+      self.value = number >= 0 and floor(number) or ceil(number)
    end
 end
 
-function param:set_rand_str(format)
-   self:set(core.string(format))
+function text:set(value)
+   if value == nil then
+      self.value = nil
+      return
+   end
+   local kind, longest = type(value), self.longest
+   local set = kind == "string" and value or kind == "cdata" and digits(value) or tostring(value)
+   if longest and #set > longest then
+      set = set:sub(1, longest)
+   end
+   self.value = set
+end
+
+function double:set(value)
+   if value == nil then
+      self.value = nil
+   else
+      self.value = tonumber(value) or bad_value(value, "double")
+   end
+end
+
+function other:set(value)
+   self.value = value ~= nil and tostring(value) or nil
+end
+
+for _, methods in ipairs({ whole, text, double, other }) do
+   function methods:set_rand_str(format)
+      self:set(core.string(format))
+   end
 end
 
 -- Results ---------------------------------------------------------------------------------------

@@ -1,0 +1,193 @@
+//! `prony audit --keep` and `prony price` from end to end: outputs of other tools become runs, which are
+//! listed, shown, compared and priced.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A store and files of its own, removed at the end.
+struct Home(PathBuf);
+
+impl Home {
+    fn new(name: &str) -> Home {
+        let folder = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        Home(folder)
+    }
+
+    fn file(&self, name: &str, text: &str) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).expect("it is written");
+        path.display().to_string()
+    }
+
+    fn prony(&self, arguments: &[&str]) -> Output {
+        let prony = Path::new(env!("CARGO_BIN_EXE_prony"));
+        Command::new(prony)
+            .args(arguments)
+            .env("PRONY_HOME", &self.0)
+            .env("NO_COLOR", "1")
+            .output()
+            .expect("it starts")
+    }
+
+    /// Its standard output, and that it ended so.
+    fn says(&self, arguments: &[&str], code: i32) -> String {
+        let output = self.prony(arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{arguments:?}:\n{text}\n{errors}"
+        );
+        text
+    }
+
+    /// Keeps a report of pgbench; gives the run's id.
+    fn keep(&self, tps: f64, p99_ms: f64) -> String {
+        let report = report(tps, p99_ms);
+        let file = self.file("pgbench.out", &report);
+        let text = self.says(&["audit", &file, "--keep"], 0);
+        let (_, id) = text.rsplit_once("prony show ").expect("where it is kept");
+        id.trim().to_owned()
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What pgbench prints with --percentiles=99, where clients and latency fit.
+fn report(tps: f64, p99_ms: f64) -> String {
+    let (done, mean_ms) = (tps * 600.0, 64_000.0 / tps);
+    format!(
+        "pgbench (15.18)\ntransaction type: <builtin: TPC-B (sort of)>\nscaling factor: 100\n\
+         query mode: prepared\nnumber of clients: 64\nnumber of threads: 2\nduration: 600 s\n\
+         number of transactions actually processed: {done:.0}\n\
+         number of failed transactions: 0 (0.000%)\nlatency average = {mean_ms:.3} ms\n\
+         latency stddev = 1.000 ms\nlatency p99 = {p99_ms:.3} ms\n\
+         tps = {tps:.6} (without initial connection time)\n"
+    )
+}
+
+fn sheet(runs: [&str; 2], as_of: &str) -> String {
+    let head = format!(
+        "[sheet]\ncurrency = \"EUR\"\nregion = \"r\"\nterm = \"on demand\"\nas_of = \"{as_of}\"\n\
+         source = \"a letter\"\nentered_by = \"dba\"\n"
+    );
+    let each = ["small", "big"].into_iter().zip(runs).zip([100, 300]);
+    let each = each.map(|((name, run), price)| {
+        format!(
+            "[[configuration]]\nname = \"{name}\"\nruns = [\"{run}\"]\n[[configuration.item]]\n\
+             name = \"machine\"\nquantity = 1\nunit_price = {price}\nper = \"month\"\n"
+        )
+    });
+    head + &each.collect::<String>()
+}
+
+#[test]
+fn imported_runs_are_listed_shown_compared_and_priced() {
+    let home = Home::new("imported");
+    let (small, big) = (home.keep(10_000.0, 15.0), home.keep(25_000.0, 8.0));
+    let listed = home.says(&["runs"], 0);
+    assert!(listed.contains("imported pgbench"), "{listed}");
+    let shown = home.says(&["show", &small], 0);
+    assert!(
+        shown.contains("IMPORTED") && shown.contains("15.0 ms"),
+        "{shown}"
+    );
+    let compared = home.says(&["compare", &small, &big], 0);
+    assert!(
+        compared.starts_with("COMPARABLE, WITH CAVEATS"),
+        "{compared}"
+    );
+    assert!(compared.contains("+150.0 %"), "{compared}");
+
+    let prices = home.file("sheet.toml", &sheet([&small, &big], "2026-11"));
+    let text = home.says(&["price", "--sheet", &prices, "--json"], 0);
+    let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(read["points"][0]["tps_per_money"], 100.0);
+    assert_eq!(read["ranking"]["order"], serde_json::json!([0, 1]));
+    assert_eq!(read["ranking"]["frontier"], serde_json::json!([0, 1]));
+    // 100 EUR x 25,000 / 10,000.
+    assert_eq!(read["points"][1]["break_even"], 250.0);
+
+    let load = [
+        "price", "--load", "20000tps", "--p99", "20ms", "--sheet", &prices,
+    ];
+    assert!(home.says(&load, 0).contains("  big: 300.00 EUR a month."));
+    let load = [
+        "price", "--load", "5000", "--p99", "20ms", "--sheet", &prices,
+    ];
+    assert!(home.says(&load, 0).contains("  small: 100.00 EUR a month."));
+    let load = [
+        "price", "--load", "20000tps", "--p99", "5ms", "--sheet", &prices,
+    ];
+    assert!(home.says(&load, 7).contains("None of them"));
+}
+
+#[test]
+fn the_usual_sheet_is_read_and_a_guess_is_refused() {
+    let home = Home::new("usual");
+    let small = home.keep(10_000.0, 15.0);
+    let last = home.prony(&["price", "last"]);
+    assert_eq!(last.status.code(), Some(2));
+    home.file("prices.toml", &sheet([&small, &small], "2019"));
+    let guess = home.prony(&["price", "last"]);
+    assert_eq!(guess.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&guess.stderr).into_owned();
+    assert!(said.contains("small, big"), "{said}");
+    let text = home.says(&["price", "small=last"], 0);
+    assert!(
+        text.contains("old-prices") && text.contains("durability-unknown"),
+        "{text}"
+    );
+    let future = home.file("future.toml", &sheet([&small, &small], "9999"));
+    let text = home.says(&["price", "small=last", "--sheet", &future], 7);
+    assert!(text.contains("still to come"), "{text}");
+    // Two currencies, in two sheets.
+    let dollars = sheet([&small, &small], "2019")
+        .replace("EUR", "USD")
+        .replace("small\"", "tiny\"");
+    let dollars = home.file("dollars.toml", &dollars);
+    let euros = home.0.join("prices.toml").display().to_string();
+    let both = [
+        "price",
+        "small=last",
+        "tiny=last",
+        "--sheet",
+        &euros,
+        "--sheet",
+        &dollars,
+    ];
+    let refused = home.prony(&both);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("converts no currency"));
+}
+
+#[test]
+fn an_output_that_cannot_be_right_ends_with_7_and_has_no_price() {
+    let home = Home::new("wrong");
+    let wrong = report(10_000.0, 15.0).replace("clients: 64", "clients: 32");
+    let file = home.file("wrong.out", &wrong);
+    let text = home.says(&["audit", &file, "--keep"], 7);
+    assert!(text.contains("littles-law"), "{text}");
+    let prices = home.file("sheet.toml", &sheet(["last", "last"], "2026-11"));
+    let text = home.says(&["price", "small=last", "--sheet", &prices], 7);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    assert!(
+        words.join(" ").contains("must not be used: littles-law"),
+        "{text}"
+    );
+    let cut = home.file(
+        "cut.out",
+        "transaction type: <builtin: TPC-B (sort of)>\nscaling",
+    );
+    let text = home.says(&["audit", &cut, "--keep"], 7);
+    assert!(
+        text.contains("truncated") && text.contains("not kept"),
+        "{text}"
+    );
+}
