@@ -199,8 +199,12 @@ fn kinds(out: &mut String, run: &Run) -> fmt::Result {
 
 fn errors_and_events(out: &mut String, run: &Run) -> fmt::Result {
     let errors = &run.measured.errors;
+    let failed = run.measured.kinds.first().map_or(0, |all| all.failed);
     if errors.is_empty() {
-        out.push_str("<p>No transaction failed in the measured window.</p>\n");
+        out.push_str(match (&run.imported, failed) {
+            (None, 0) => "<p>No transaction failed in the measured window.</p>\n",
+            _ => "<p class=\"absent\">The document does not say which errors there were.</p>\n",
+        });
     } else {
         let columns = ["class", "code", "kind", "count", "first message"];
         table(out, "Failed transactions in the measured window", &columns)?;

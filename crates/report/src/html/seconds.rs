@@ -123,6 +123,13 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[Mark]) -> fmt:
         line("99th percentile", |point| point.p99_ns),
     ];
     chart("latency", title, times, units::time, Axis::Times).draw(out)?;
+    if points.iter().any(|point| point.p99_ns.is_none()) {
+        let why = "too few transactions for that percentile";
+        writeln!(
+            out,
+            "<p class=\"small\">Where a line is missing, a second had {why}.</p>"
+        )?;
+    }
     table(out, number, &points, end_s(run))
 }
 

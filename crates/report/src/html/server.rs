@@ -52,7 +52,10 @@ fn own_cpus(rows: Rows<'_>) -> Option<f64> {
 /// Writes it.
 pub fn write(out: &mut String, run: &Run, number: usize, marks: &[Mark]) -> fmt::Result {
     let Some(seen) = &run.observed else {
-        let why = "nobody looked at the server in this run";
+        let why = match run.imported {
+            Some(_) => "the output that this run was read from says no more of the server",
+            None => "nobody looked at the server in this run",
+        };
         return writeln!(out, "<p class=\"absent\">Not observed: {why}.</p>");
     };
     if let Some(why) = &seen.off {

@@ -61,38 +61,34 @@ pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
 fn overview(out: &mut String, documents: &[Document]) -> fmt::Result {
     let columns = [
         "run",
-        "what",
-        "verdict",
         "transactions/s",
         "p50",
         "p95",
         "p99",
+        "verdict",
+        "what",
     ];
     table(out, "The runs, in the order given", &columns)?;
     for (place, document) in documents.iter().enumerate() {
         let run = &document.run;
-        let verdict = verdict_words(run).map_or("not judged yet".into(), |(_, words)| words);
-        write!(
-            out,
-            "<tr><th scope=\"row\"><a href=\"#run-{0}\">{0}: {1}</a></th><td class=\"word\">{2}</td>\
-             <td class=\"word\">{3}</td>",
-            place + 1,
-            Text(&run.id),
-            Text(title(run)),
-            Text(verdict.replace(", see the checks below", "")),
-        )?;
         let all = run.measured.kinds.first();
         let of = |read: fn(&prony_store::Latency) -> Option<u64>| {
             let ns = all.and_then(|all| read(&all.response));
             ns.map_or("–".into(), |ns| units::time(ns as f64))
         };
+        let verdict = verdict_words(run).map_or("not judged yet".into(), |(_, words)| words);
         writeln!(
             out,
-            "<td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            "<tr><th scope=\"row\"><a href=\"#run-{0}\">{0}: {1}</a></th><td>{2}</td><td>{3}</td>\
+             <td>{4}</td><td>{5}</td><td class=\"word\">{6}</td><td class=\"word\">{7}</td></tr>",
+            place + 1,
+            Text(&run.id),
             all.map_or("–".into(), |all| units::rate(all.tps)),
             of(|of| of.p50_ns),
             of(|of| of.p95_ns),
             of(|of| of.p99_ns),
+            Text(verdict.replace(", see the checks below", "")),
+            Text(title(run)),
         )?;
     }
     end(out);

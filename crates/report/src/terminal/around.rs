@@ -273,10 +273,21 @@ pub fn client_lines(run: &Run) -> [String; 2] {
 /// The set-up: server, drive, machine.
 pub fn setup(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     heading(out, style, "Set-up")?;
-    for (label, text) in setup_lines(run) {
-        for (row, part) in wrap(&text, style.width - 11).iter().enumerate() {
+    labelled(out, style, 9, &setup_lines(run))
+}
+
+/// Writes parts, each after its label, which gets so many columns.
+pub fn labelled(
+    out: &mut dyn Write,
+    style: &Style,
+    columns: usize,
+    parts: &[(&str, String)],
+) -> io::Result<()> {
+    for (label, text) in parts {
+        let lines = wrap(text, style.width.saturating_sub(columns + 2));
+        for (row, part) in lines.iter().enumerate() {
             let label = if row == 0 { label } else { "" };
-            writeln!(out, "  {}{part}", style.dim(&format!("{label:<9}")))?;
+            writeln!(out, "  {}{part}", style.dim(&format!("{label:<columns$}")))?;
         }
     }
     Ok(())

@@ -4,7 +4,6 @@
 
 use super::{Stored, around, engine, heading, headline};
 use crate::audit::title;
-use super::paragraph;
 use crate::style::Style;
 use crate::table::Table;
 use crate::text::{plain, wrap};
@@ -79,10 +78,7 @@ fn figures(of: &Latency) -> Vec<Option<f64>> {
 
 fn setup(out: &mut dyn Write, style: &Style, run: &Run, imported: &Imported) -> io::Result<()> {
     heading(out, style, "Set-up")?;
-    for (label, text) in setup_lines(run, imported) {
-        paragraph(out, style, &format!("{label:<9} {text}"))?;
-    }
-    Ok(())
+    around::labelled(out, style, 10, &setup_lines(run, imported))
 }
 
 /// The set-up, each part with its label.
