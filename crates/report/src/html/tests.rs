@@ -202,3 +202,43 @@ fn a_page_whose_document_is_none_is_told_apart() {
     let page = format!("{begin}{DOCUMENT}{hash}{END}");
     assert_eq!(verify(&page), Err(VerifyError::CutOff));
 }
+
+#[test]
+fn whatever_numbers_a_document_holds_the_drawing_stays_finite() {
+    for number in [-1.0, 0.0, 1e-300, 1e300, f64::MAX] {
+        let mut run = hostile();
+        run.window.warmup_s = number;
+        run.measured.seconds = number;
+        run.measured.kinds[0].tps = number;
+        run.series[2].at_s = number;
+        run.series[3].seconds = number;
+        run.series[1].p50_ns = Some(u64::MAX);
+        run.events[0].at_s = -number;
+        run.events[0].until_s = Some(number);
+        let seen = run.observed.as_mut().unwrap();
+        seen.series[0].at_s = number;
+        seen.series[0].seconds = number;
+        seen.series[0].log_bytes = Some(u64::MAX);
+        let page = drawn(&[run.clone(), run]);
+        let (drawing, _) = page.split_once(DOCUMENT).unwrap();
+        for attribute in [
+            "x=\"",
+            "y=\"",
+            "x1=\"",
+            "y1=\"",
+            "width=\"",
+            "height=\"",
+            "d=\"M",
+        ] {
+            for rest in drawing.split(&format!(" {attribute}")).skip(1) {
+                let value = rest.split('"').next().unwrap();
+                assert!(
+                    !value.contains("NaN") && !value.contains("inf"),
+                    "{attribute}{value}"
+                );
+            }
+        }
+        assert!(!drawing.contains("width=\"-"), "{number}");
+        verify(&page).unwrap();
+    }
+}
