@@ -53,11 +53,13 @@ pub fn observe(control: &mut Control) -> Result<Facts, Error> {
         Product::Postgres => "SELECT name, current_setting(name, true) FROM pg_settings ORDER BY 1",
         Product::Mysql | Product::MariaDb => "SHOW GLOBAL VARIABLES",
     })?;
-    let settings = rows
+    let mut settings: Vec<_> = rows
         .iter()
         .filter_map(|row| Some((cell(row, 0)?, cell(row, 1)?)))
         .map(|(name, value)| (name.to_owned(), open(name, value).to_owned()))
         .collect();
+    // Servers sort by collations of their own.
+    settings.sort();
     Ok(Facts { version, settings })
 }
 
