@@ -46,6 +46,8 @@ pub enum Asked {
     Ready,
     /// The event is done; whether another begins.
     Next,
+    /// A prepared statement is used no more.
+    Close(usize),
 }
 
 fn unknown() -> Error {
@@ -103,6 +105,7 @@ impl Asked {
             14 => Asked::Restart,
             15 => Asked::Ready,
             16 => Asked::Next,
+            17 => Asked::Close(number(&first).ok_or_else(unknown)? as usize),
             _ => return Err(unknown()),
         })
     }

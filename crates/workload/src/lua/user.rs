@@ -149,6 +149,10 @@ impl User {
             }
             Asked::Query(text) => self.query(&text, db).await?,
             Asked::Prepare(text) => self.prepare(&text, db).await?,
+            Asked::Close(id) => {
+                self.close(id, db);
+                Answer::Done
+            }
             Asked::Rows => match rows(&self.state.lua, &db.last_reply()) {
                 Ok(rows) => Answer::Rows(rows),
                 Err(error) => return Err(self.give_up("thread_run", &words(&error))),
@@ -245,20 +249,25 @@ impl User {
         let Ok(sql) = text.to_str() else {
             return Ok(not_utf8("the statement"));
         };
-        let Some(id) = self.prepared.number(&sql) else {
-            let text = "a connection holds at most 65,535 prepared statements: close none anew";
+        let Some((id, statement)) = self.prepared.open(&sql) else {
+            let text = "a thread has at most 65,535 prepared statements open: close some";
             return Ok(Answer::Failed(Failure::own(text)));
-        };
-        let Some(statement) = self.prepared.get(id) else {
-            return Ok(Answer::Failed(Failure::own("no such statement")));
         };
         if !db.is_prepared(&statement)
             && let Err(error) = db.prepare(&statement).await
         {
-            self.prepared.forget(&sql);
-            return Ok(self.failed(Step::Prepare, &sql, &error, db));
+            let answer = self.failed(Step::Prepare, &sql, &error, db);
+            // The text is to be tried anew.
+            self.close(id, db);
+            return Ok(answer);
         }
         Ok(Answer::Prepared(id, statement.parameters()))
+    }
+
+    fn close(&mut self, id: usize, db: &mut Db) {
+        if let Some(statement) = self.prepared.close(id) {
+            db.close(&statement);
+        }
     }
 
     async fn execute(

@@ -304,7 +304,10 @@ function statement:next_result()
 end
 
 function statement:close()
-   self.id = nil
+   if self.id then
+      ask(core.CLOSE, self.id)
+      self.id = nil
+   end
    return 0
 end
 
