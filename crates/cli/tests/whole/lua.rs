@@ -203,6 +203,19 @@ fn bad_scripts_are_told_in_sysbench_words() {
         assert_eq!(status, 1);
         assert!(out.ends_with(said), "{out}");
     }
+    // What fails when all is measured takes no report away.
+    scene.write(
+        "late.lua",
+        "function event() end function thread_done() error('late') end function done() print('all') end",
+    );
+    for words in ["--events=10 --time=0", "--events=0 --time=1"] {
+        let (status, out, _) = scene.sysbench(&format!("./late.lua --threads=2 {words} run"));
+        assert_eq!(status, 0, "{out}");
+        let said = "Threads started!\n\nFATAL: `thread_done' function failed: ./late.lua:1: late\n\
+                    (last message repeated 1 times)\n";
+        assert!(out.contains(said) && out.ends_with("all\n"), "{out}");
+        assert!(out.contains("Threads fairness:"), "{out}");
+    }
     scene.write("loop.lua", "function event()\n  while true do end\nend");
     let patience = [("PRONY_LUA_PATIENCE", "1")];
     let (status, out, _) = scene.called("./loop.lua run", &patience);

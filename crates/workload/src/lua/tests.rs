@@ -30,6 +30,9 @@ impl Listener for Heard {
     fn failed(&self, _: &str, reason: &str) {
         self.shown(reason);
     }
+    fn done_failed(&self, reason: &str) {
+        self.shown(reason);
+    }
     fn stuck(&self, reason: &str) {
         self.shown(reason);
     }

@@ -25,6 +25,9 @@ use std::time::Duration;
 /// Asks that a thread may make after it was let go, before it is given up.
 const LAST_ASKS: u32 = 10_000;
 
+/// What a thread does last.
+const THREAD_DONE: &str = "thread_done";
+
 /// Values of an execution that are handed on without an allocation.
 const FEW: usize = 8;
 
@@ -122,6 +125,13 @@ impl User {
         })
     }
 
+    /// `thread_done` gave up, which is all that is left of its thread.
+    #[cold]
+    fn done_failed(&self, reason: &str) {
+        let reason = explained(reason, self.settings());
+        self.settings().listener.done_failed(&reason);
+    }
+
     /// From its first step to its last.
     pub async fn live(mut self, mut db: Db) -> Ended {
         let mut answer = Answer::Done;
@@ -199,6 +209,11 @@ impl User {
             Asked::Restart => {
                 db.count_ignored();
                 Answer::Done
+            }
+            Asked::Fail(function, reason) if function == THREAD_DONE => {
+                self.done_failed(&reason);
+                db.forget();
+                return Err(Ended::Finished);
             }
             Asked::Fail(function, reason) => return Err(self.give_up(&function, &reason)),
             Asked::Nothing => {
@@ -375,10 +390,16 @@ impl Drop for User {
             return;
         }
         let mut answer = Answer::Flag(false);
+        let mut refused = false;
         for _ in 0..LAST_ASKS {
             answer = match self.resume(answer) {
+                // That there is no server any more is not the script's mistake.
+                Ok(Asked::Fail(function, reason)) if function == THREAD_DONE && !refused => {
+                    return self.done_failed(&reason);
+                }
                 Ok(Asked::Nothing | Asked::Fail(..)) | Err(_) => return,
                 Ok(Asked::Query(_) | Asked::Prepare(_) | Asked::Execute(..) | Asked::Renew) => {
+                    refused = true;
                     Answer::Failed(Failure::own("the run is over"))
                 }
                 Ok(Asked::More | Asked::Next) => Answer::Flag(false),

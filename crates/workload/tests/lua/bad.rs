@@ -216,6 +216,28 @@ fn an_event_that_says_so_ends_its_thread() {
 }
 
 #[test]
+fn an_error_in_thread_done_ends_its_thread_alone() {
+    let base = Base::maria();
+    let script = "n = 0 function event() n = n + 1 return sysbench.tid == 0 and n == 2 end \
+                  function thread_done() if sysbench.tid == 0 then error('td') end print('done') end \
+                  function done() print('all') end";
+    let how = How {
+        threads: 2,
+        ..How::default()
+    };
+    let ran = ran(&base, script, "run", &how);
+    assert!(ran.failures.is_empty(), "{ran:?}");
+    assert_eq!(ran.events, 4);
+    let failed = "FATAL: `thread_done' function failed: ./t.lua:1: td\n";
+    assert!(
+        ran.text.contains(failed) && ran.text.contains("done\n"),
+        "{}",
+        ran.text
+    );
+    assert!(ran.text.ends_with("all\n"), "{}", ran.text);
+}
+
+#[test]
 fn a_lost_connection_is_ignored_or_ends_the_run() {
     let base = Base::maria();
     let script = include_str!("scripts/killed.lua");

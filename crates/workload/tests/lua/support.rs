@@ -121,6 +121,9 @@ impl Listener for Heard {
             self.say(&format!("FATAL: `{function}' function failed: {reason}\n"));
         }
     }
+    fn done_failed(&self, reason: &str) {
+        self.say(&format!("FATAL: `thread_done' function failed: {reason}\n"));
+    }
     fn stuck(&self, reason: &str) {
         self.say(&format!("STUCK: {reason}\n"));
     }

@@ -43,6 +43,15 @@ impl Ear {
         self.is_fatal.load(Ordering::Relaxed)
     }
 
+    /// Nothing more is heard before other texts follow: says how often the last one came again.
+    pub fn settle(&self) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, again) = std::mem::take(&mut *last);
+        if again > 0 {
+            self.call.log(Level::Fatal, &repeated(again));
+        }
+    }
+
     /// A text of the log; one that comes again is only counted.
     fn log(&self, level: Level, text: &str) {
         if self.is_fatal() {
@@ -107,6 +116,11 @@ impl Listener for Ear {
         }
         self.is_fatal.store(true, Ordering::Relaxed);
         self.end.store(true, Ordering::Relaxed);
+    }
+
+    fn done_failed(&self, reason: &str) {
+        let lines = function_failed("thread_done", None, reason);
+        self.log(Level::Fatal, &lines);
     }
 
     fn stuck(&self, reason: &str) {

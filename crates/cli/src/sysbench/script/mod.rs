@@ -166,7 +166,12 @@ impl Scene<'_> {
             reached,
             texts: &hooks,
         };
-        let ended = bench::run(call, &bench, self.signals, &|| ear.is_fatal());
+        // Asked when all threads are done, before anything is reported.
+        let told = || {
+            ear.settle();
+            ear.is_fatal()
+        };
+        let ended = bench::run(call, &bench, self.signals, &told);
         hooks.end();
         ended?;
         script.done().map_err(refused)
