@@ -176,6 +176,30 @@ fn a_script_makes_its_own_reports() {
     assert!(!out.contains("SQL statistics"), "{out}");
 }
 
+const OWN_LAST: &str = r#"
+sysbench.hooks.report_intermediate = sysbench.report_json
+function sysbench.hooks.report_cumulative(stat)
+    local names = {}
+    for name in pairs(stat) do names[#names + 1] = name end
+    table.sort(names)
+    print(table.concat(names, " "))
+end
+function event() end
+function done() print(sysbench.version_string) end
+"#;
+
+#[test]
+fn a_list_of_reports_is_closed_before_the_last_report() {
+    let scene = Scene::maria("lua_own_last");
+    scene.write("own.lua", OWN_LAST);
+    let (status, out, _) = scene.sysbench("own.lua --time=2 --events=0 --report-interval=1 run");
+    assert_eq!(status, 0, "{out}");
+    let last = "\n  }\n]\nerrors events latency_avg latency_max latency_min latency_pct latency_sum other reads \
+                reconnects threads_running time_interval time_total writes\nsysbench 1.0.20\n";
+    assert!(out.ends_with(last), "{out}");
+    assert_eq!(out.matches("\n]\n").count(), 1, "{out}");
+}
+
 #[test]
 fn bad_scripts_are_told_in_sysbench_words() {
     let scene = Scene::maria("lua_bad");

@@ -123,6 +123,8 @@ impl Texts for Hooks<'_> {
     }
 
     fn report(&self, figures: &Report<'_>, compat: Compat) -> String {
+        // A list of intermediate reports is closed before the last one.
+        self.end();
         match self.cumulative(figures, 0) {
             true => String::new(),
             false => report(figures, compat),

@@ -172,6 +172,7 @@ impl Scene<'_> {
             ear.is_fatal()
         };
         let ended = bench::run(call, &bench, self.signals, &told);
+        // For a list that the last report itself began, or that none followed.
         hooks.end();
         ended?;
         script.done().map_err(refused)
