@@ -206,10 +206,6 @@ impl User {
                 db.linger();
                 Answer::Done
             }
-            Asked::Restart => {
-                db.count_ignored();
-                Answer::Done
-            }
             Asked::Fail(function, reason) if function == THREAD_DONE => {
                 self.done_failed(&reason);
                 db.forget();
@@ -327,10 +323,11 @@ impl User {
         let lost = ignored::is_lost(&error);
         let is_ignored = settings.ignored.has(settings.driver, &error)
             && (!lost || settings.ignored.reconnects());
+        // A script may catch the others; an error that nobody catches ends the run without figures.
+        db.count_ignored();
         if !is_ignored {
             return Ok(self.failed(step, sql, &error, db));
         }
-        db.count_ignored();
         let again = match db.is_under_way() {
             true => db.retry().await,
             false => db.put_right().await,

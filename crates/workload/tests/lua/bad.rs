@@ -216,6 +216,22 @@ fn an_event_that_says_so_ends_its_thread() {
 }
 
 #[test]
+fn errors_that_a_script_catches_are_counted() {
+    let script = "function thread_init() con = sysbench.sql.driver():connect() \
+                  one = con:prepare('insert into held values (1, 2)') end \
+                  function event() pcall(con.query, con, 'select nosuch') pcall(one.execute, one) \
+                  pcall(con.prepare, con, 'select nosuch') end";
+    for base in Base::both() {
+        base.execute("create table held (a int, b int, check (a = b))");
+        let ran = plain(&base, script);
+        assert!(ran.failures.is_empty(), "{ran:?}");
+        // As sysbench counts them: not what could not be prepared.
+        assert_eq!((ran.events, ran.queries.errors), (3, 6), "{ran:?}");
+        assert_eq!(ran.text.matches("FATAL: Prepare ").count(), 3, "{ran:?}");
+    }
+}
+
+#[test]
 fn an_error_in_thread_done_ends_its_thread_alone() {
     let base = Base::maria();
     let script = "n = 0 function event() n = n + 1 return sysbench.tid == 0 and n == 2 end \

@@ -103,9 +103,11 @@ impl Texts for Hooks<'_> {
                         time_interval_s: figures.interval_s,
                         time_total_s: figures.at_s as f64,
                         latency_pct_s: figures.latency_ms / 1e3,
-                        queue: figures
-                            .queue
-                            .map_or((0, 0), |queue| (queue.length, queue.concurrency)),
+                        queue: Some(
+                            figures
+                                .queue
+                                .map_or((0, 0), |queue| (queue.length, queue.concurrency)),
+                        ),
                         ..counted(&figures.counters)
                     }),
                 );

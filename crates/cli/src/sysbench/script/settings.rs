@@ -40,13 +40,12 @@ pub fn of(
         "pgsql" => lua::Driver::Pgsql,
         _ => lua::Driver::Mysql,
     };
-    let banner = compat.banner();
     Ok(Settings {
         text,
         path,
         newer: compat == Compat::V1_1,
         version: compat.version().to_owned(),
-        version_string: banner.trim_end().to_owned(),
+        version_string: compat.version_text().trim_end().to_owned(),
         argv: std::iter::once("sysbench".to_owned())
             .chain(arguments)
             .collect(),

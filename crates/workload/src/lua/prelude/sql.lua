@@ -101,7 +101,6 @@ local function failed(con, query, number, state, message, ignorable, level)
    local hook = sysbench.hooks.sql_error_ignorable
    if not ignorable and hook and hook(problem) then
       ignorable = true
-      ask(core.RESTART)
    end
    if ignorable then
       problem.errcode = sysbench.error.RESTART_EVENT
