@@ -71,6 +71,7 @@ fn settings(text: &str, options: &[(&str, &str)], heard: &Arc<Heard>) -> Setting
         c_search_path: None,
         memory_limit_bytes: Settings::MEMORY_LIMIT_BYTES,
         patience_s: Settings::PATIENCE_S,
+        end: Arc::default(),
         listener: Arc::clone(heard) as Arc<dyn Listener>,
     }
 }

@@ -117,6 +117,10 @@ impl User {
     /// A function of the script gave up.
     #[cold]
     fn give_up(&self, function: &str, reason: &str) -> Ended {
+        if self.settings().is_over() {
+            // It was cut off, and why is known.
+            return Ended::Stopped;
+        }
         let reason = explained(reason, self.settings());
         self.settings().listener.failed(function, &reason);
         Ended::Failed(match function {
@@ -128,6 +132,9 @@ impl User {
     /// `thread_done` gave up, which is all that is left of its thread.
     #[cold]
     fn done_failed(&self, reason: &str) {
+        if self.settings().is_over() {
+            return;
+        }
         let reason = explained(reason, self.settings());
         self.settings().listener.done_failed(&reason);
     }
@@ -136,6 +143,9 @@ impl User {
     pub async fn live(mut self, mut db: Db) -> Ended {
         let mut answer = Answer::Done;
         loop {
+            if self.settings().is_over() {
+                return Ended::Stopped;
+            }
             let asked = match self.resume(answer) {
                 Ok(asked) => asked,
                 Err(ended) => return ended,
@@ -389,6 +399,9 @@ impl Drop for User {
         let mut answer = Answer::Flag(false);
         let mut refused = false;
         for _ in 0..LAST_ASKS {
+            if self.settings().is_over() {
+                return;
+            }
             answer = match self.resume(answer) {
                 // That there is no server any more is not the script's mistake.
                 Ok(Asked::Fail(function, reason)) if function == THREAD_DONE && !refused => {

@@ -3,8 +3,9 @@
 //! In: figures of a run. Out: what the script prints; sysbench's own words for the rest. Must never: end
 //! a run because a report failed.
 
-use super::super::bench::Texts;
+use super::super::bench::{Kept, Texts};
 use super::super::call::Call;
+use super::ear::Ear;
 use super::says;
 use prony_dialect::sysbench::{
     Compat, Counters, Progress, Report, Settings, checkpoint, progress, report,
@@ -16,6 +17,7 @@ use std::cell::Cell;
 pub struct Hooks<'a> {
     call: &'a Call,
     script: &'a Script,
+    ear: &'a Ear,
     reporter: Option<Reporter>,
     threads: u32,
     /// Wrong once: told once.
@@ -24,10 +26,16 @@ pub struct Hooks<'a> {
 
 impl<'a> Hooks<'a> {
     /// Those of a script.
-    pub fn new(call: &'a Call, script: &'a Script, settings: &Settings) -> Result<Self, Refused> {
+    pub fn new(
+        call: &'a Call,
+        script: &'a Script,
+        settings: &Settings,
+        ear: &'a Ear,
+    ) -> Result<Self, Refused> {
         Ok(Hooks {
             call,
             script,
+            ear,
             reporter: script.reporter()?,
             threads: settings.threads,
             complained: Cell::new(false),
@@ -92,6 +100,10 @@ fn counted(counters: &Counters) -> Figures {
 impl Texts for Hooks<'_> {
     fn sql(&self) -> bool {
         self.script.has_connected()
+    }
+
+    fn keeps(&self, kept: &Kept) {
+        self.ear.keeps(kept);
     }
 
     fn progress(&self, figures: &Progress) -> String {
