@@ -296,6 +296,10 @@ impl Conn {
         self.ask_to_send(Effect::Reads, 0);
     }
 
+    pub(crate) fn close(&self, statement: &Statement) {
+        self.exchange.borrow_mut().close(statement);
+    }
+
     pub(crate) fn sync(&self) {
         let count = self.pushed.get();
         self.exchange.borrow_mut().sync(count == 0);

@@ -365,6 +365,12 @@ impl Db {
         self.conn.exchange().is_prepared(statement)
     }
 
+    /// A statement is not used any more: the server is told with a later request, so that this takes no
+    /// time. Its number may go to another statement.
+    pub fn close(&mut self, statement: &Statement) {
+        self.conn.close(statement);
+    }
+
     /// How this connection's statements are sent.
     pub fn mode(&self) -> QueryMode {
         self.conn.exchange().mode()

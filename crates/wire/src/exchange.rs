@@ -116,6 +116,7 @@ impl Exchange {
                 if first {
                     codec.begin();
                     self.out.clear();
+                    codec.closes(&mut self.out);
                 }
                 codec.execute(statement, values, &mut self.out);
             }
@@ -143,6 +144,15 @@ impl Exchange {
                 codec.mode() != QueryMode::Prepared || codec.knows(statement)
             }
             Protocol::Mysql(mysql) => mysql.codec.knows(statement),
+        }
+    }
+
+    /// A statement is not used any more on this connection: the next request tells the server, on
+    /// PostgreSQL the next one of the extended protocol. Its number may go to another statement.
+    pub fn close(&mut self, statement: &Statement) {
+        match &mut self.protocol {
+            Protocol::Postgres { codec, .. } => codec.close(statement),
+            Protocol::Mysql(mysql) => mysql.codec.close(statement),
         }
     }
 
@@ -199,14 +209,17 @@ impl Exchange {
 
     /// The statement of the request last made, if that is one statement in plain text.
     pub fn text(&self) -> Option<&str> {
-        let bytes = self.outgoing();
         let text = match &self.protocol {
             // A type, a length, the text, its end.
-            Protocol::Postgres { .. } => bytes
+            Protocol::Postgres { .. } => self
+                .out
                 .strip_prefix(b"Q")
                 .and_then(|rest| rest.get(4..)?.strip_suffix(b"\0")),
             // A length, a number, the command, the text.
-            Protocol::Mysql(_) => bytes.get(4..).and_then(|rest| rest.strip_prefix(&[3])),
+            Protocol::Mysql(mysql) => {
+                let command = mysql.codec.command();
+                command.get(4..).and_then(|rest| rest.strip_prefix(&[3]))
+            }
         };
         std::str::from_utf8(text?).ok()
     }

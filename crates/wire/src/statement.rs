@@ -133,10 +133,12 @@ impl Statement {
     }
 }
 
-/// The statements of one program, numbered in the order they were added.
+/// The statements of one program, numbered in the order they were added; the numbers of those that were
+/// removed first.
 #[derive(Debug, Default)]
 pub struct Statements {
     next: u16,
+    free: Vec<u16>,
 }
 
 impl Statements {
@@ -148,7 +150,7 @@ impl Statements {
     /// Adds a statement with `$1`, `$2`... where values go.
     ///
     /// # Panics
-    /// With more than 65,535 statements in one program.
+    /// With more than 65,535 statements in one program at a time.
     pub fn add(&mut self, sql: &str) -> Statement {
         let (pieces, slots) = cut(sql);
         Statement {
@@ -167,7 +169,7 @@ impl Statements {
     /// so that every protocol can send it.
     ///
     /// # Panics
-    /// With more than 65,535 statements in one program.
+    /// With more than 65,535 statements in one program at a time.
     pub fn add_marked(&mut self, sql: &str) -> Statement {
         self.add(&numbered(sql))
     }
@@ -177,7 +179,7 @@ impl Statements {
     /// would go as it stands, without values, so that whoever cut the text puts them in there.
     ///
     /// # Panics
-    /// With more than 65,535 statements in one program.
+    /// With more than 65,535 statements in one program at a time.
     pub fn add_raw(&mut self, sql: &str, parameters: u16) -> Statement {
         Statement {
             id: self.number(),
@@ -191,7 +193,16 @@ impl Statements {
         }
     }
 
+    /// A statement is not used any more: another may have its number. Every connection that may have
+    /// prepared it is to close it first.
+    pub fn remove(&mut self, statement: &Statement) {
+        self.free.push(statement.id);
+    }
+
     fn number(&mut self) -> u16 {
+        if let Some(id) = self.free.pop() {
+            return id;
+        }
         let id = self.next;
         self.next = id.checked_add(1).expect("at most 65,535 statements");
         id
@@ -327,6 +338,9 @@ mod tests {
         assert_eq!(set.add("select 1").id(), 0);
         let second = set.add("select $2 + $1");
         assert_eq!((second.id(), second.parameters()), (1, 2));
+        // A number that is free again goes before a new one.
+        set.remove(&second);
+        assert_eq!([set.add("select 3").id(), set.add("select 4").id()], [1, 2]);
     }
 
     #[test]

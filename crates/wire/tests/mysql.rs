@@ -569,6 +569,53 @@ fn extended_mode_prepares_anew_and_has_the_server_forget() {
 }
 
 #[test]
+fn what_is_closed_is_told_with_the_next_request_and_its_number_is_free() {
+    let mut set = Statements::new();
+    let mut exchange = exchange(QueryMode::Prepared, without_eof());
+    let sent = |exchange: &Exchange| -> Vec<Vec<u8>> {
+        let sent = packets(exchange.outgoing());
+        sent.iter().map(|(_, payload)| payload.to_vec()).collect()
+    };
+    let old = set.add("old $1");
+    exchange.request(one(&old, &[Value::Int(1)]));
+    assert_eq!(exchange.feed(&prepared(5, 1)).unwrap(), Fed::Send);
+    assert_eq!(exchange.feed(OK).unwrap(), Fed::Complete);
+    exchange.close(&old);
+    // Twice is once.
+    exchange.close(&old);
+    set.remove(&old);
+    let new = set.add("new $1");
+    assert!(new.id() == old.id() && !exchange.is_prepared(&new));
+    exchange.prepare(&new);
+    assert_eq!(sent(&exchange), [&b"\x19\x05\0\0\0"[..], b"\x16new ?"]);
+    // A refused one is nothing that the server has to forget.
+    let refused = refusal(1146, "42S02");
+    assert_eq!(exchange.feed(&refused).unwrap(), Fed::Complete);
+    assert!(exchange.is_prepared(&new));
+    exchange.close(&new);
+    assert!(!exchange.is_prepared(&new));
+    exchange.request(one(&new, &[Value::Int(1)]));
+    assert_eq!(sent(&exchange), [b"\x16new ?"]);
+    assert_eq!(exchange.feed(&prepared(6, 1)).unwrap(), Fed::Send);
+    // Its types are told: the server has not heard them for this one.
+    assert_eq!(sent(&exchange)[0][11..14], [1, 8, 0]);
+    assert_eq!(exchange.feed(OK).unwrap(), Fed::Complete);
+    // Text is as good a bearer; a new connection has nothing to forget.
+    exchange.close(&new);
+    exchange.query("x");
+    assert_eq!(sent(&exchange), [&b"\x19\x06\0\0\0"[..], b"\x03x"]);
+    assert_eq!(exchange.text(), Some("x"));
+    assert_eq!(exchange.feed(OK).unwrap(), Fed::Complete);
+    exchange.request(one(&new, &[Value::Int(1)]));
+    assert_eq!(exchange.feed(&prepared(7, 1)).unwrap(), Fed::Send);
+    assert_eq!(exchange.feed(OK).unwrap(), Fed::Complete);
+    exchange.close(&new);
+    exchange.reset();
+    exchange.query("x");
+    assert_eq!(sent(&exchange), [b"\x03x"]);
+}
+
+#[test]
 fn files_are_given_only_to_a_request_that_brings_them() {
     let asks = b"\x0c\0\0\x01\xfb/etc/passwd";
     let mut exchange = exchange(QueryMode::Simple, without_eof());

@@ -2,8 +2,11 @@
 
 use crate::common::{control, hidden};
 use prony_server::embedded::{shared, shared_mariadb};
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 /// A database, and a folder for scripts and the store.
 struct Scene {
@@ -63,7 +66,19 @@ impl Scene {
     }
 
     fn called(&self, words: &str, variables: &[(&str, &str)]) -> (i32, String, String) {
-        let output: Output = Command::new(env!("CARGO_BIN_EXE_prony"))
+        let output: Output = self.command(words, variables).output().expect("it starts");
+        hidden(&self.password, &output, &self.home);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (
+            output.status.code().unwrap_or(-1),
+            text(&output.stdout),
+            text(&output.stderr),
+        )
+    }
+
+    fn command(&self, words: &str, variables: &[(&str, &str)]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
+        command
             .arg("sysbench")
             .args(&self.arguments)
             .args(words.split_whitespace())
@@ -72,16 +87,17 @@ impl Scene {
             .env("HOME", &self.home)
             .env_remove("LUA_PATH")
             .envs(variables.iter().copied())
-            .stdin(Stdio::null())
-            .output()
-            .expect("it starts");
-        hidden(&self.password, &output, &self.home);
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (
-            output.status.code().unwrap_or(-1),
-            text(&output.stdout),
-            text(&output.stderr),
-        )
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// The endings of the files that are stored of runs.
+    fn stored(&self) -> Vec<String> {
+        let files = std::fs::read_dir(self.home.join("store/runs")).expect("a store");
+        let ending = |path: PathBuf| Some(path.extension()?.to_str()?.to_owned());
+        files
+            .filter_map(|file| ending(file.expect("a file").path()))
+            .collect()
     }
 }
 
@@ -176,6 +192,30 @@ fn a_script_makes_its_own_reports() {
     assert!(!out.contains("SQL statistics"), "{out}");
 }
 
+const OWN_LAST: &str = r#"
+sysbench.hooks.report_intermediate = sysbench.report_json
+function sysbench.hooks.report_cumulative(stat)
+    local names = {}
+    for name in pairs(stat) do names[#names + 1] = name end
+    table.sort(names)
+    print(table.concat(names, " "))
+end
+function event() end
+function done() print(sysbench.version_string) end
+"#;
+
+#[test]
+fn a_list_of_reports_is_closed_before_the_last_report() {
+    let scene = Scene::maria("lua_own_last");
+    scene.write("own.lua", OWN_LAST);
+    let (status, out, _) = scene.sysbench("own.lua --time=2 --events=0 --report-interval=1 run");
+    assert_eq!(status, 0, "{out}");
+    let last = "\n  }\n]\nerrors events latency_avg latency_max latency_min latency_pct latency_sum other reads \
+                reconnects threads_running time_interval time_total writes\nsysbench 1.0.20\n";
+    assert!(out.ends_with(last), "{out}");
+    assert_eq!(out.matches("\n]\n").count(), 1, "{out}");
+}
+
 #[test]
 fn bad_scripts_are_told_in_sysbench_words() {
     let scene = Scene::maria("lua_bad");
@@ -203,12 +243,26 @@ fn bad_scripts_are_told_in_sysbench_words() {
         assert_eq!(status, 1);
         assert!(out.ends_with(said), "{out}");
     }
+    // What fails when all is measured takes no report away.
+    scene.write(
+        "late.lua",
+        "function event() end function thread_done() error('late') end function done() print('all') end",
+    );
+    for words in ["--events=10 --time=0", "--events=0 --time=1"] {
+        let (status, out, _) = scene.sysbench(&format!("./late.lua --threads=2 {words} run"));
+        assert_eq!(status, 0, "{out}");
+        let said = "Threads started!\n\nFATAL: `thread_done' function failed: ./late.lua:1: late\n\
+                    (last message repeated 1 times)\n";
+        assert!(out.contains(said) && out.ends_with("all\n"), "{out}");
+        assert!(out.contains("Threads fairness:"), "{out}");
+    }
     scene.write("loop.lua", "function event()\n  while true do end\nend");
     let patience = [("PRONY_LUA_PATIENCE", "1")];
     let (status, out, _) = scene.called("./loop.lua run", &patience);
     assert_eq!(status, 1);
     assert!(
-        out.ends_with("failed: ./loop.lua:2: the script has run on without asking for anything; is this a loop without an end?\n"),
+        out.ends_with("failed: ./loop.lua:2: the script has run on without asking for anything; is this a loop without an \
+             end? How long it may is PRONY_LUA_PATIENCE, in seconds\n"),
         "{out}"
     );
     scene.write(
@@ -218,7 +272,9 @@ fn bad_scripts_are_told_in_sysbench_words() {
     let (status, out, _) = scene.called("./grow.lua run", &[("PRONY_LUA_MEMORY", "32")]);
     assert_eq!(status, 1);
     assert!(
-        out.ends_with("not enough memory: a state of the script may use 32 MiB\n"),
+        out.ends_with(
+            "not enough memory: a state of the script may use 32 MiB (PRONY_LUA_MEMORY)\n"
+        ),
         "{out}"
     );
     let (status, _, err) = scene.sysbench("./grow.lua nosuch");
@@ -226,6 +282,76 @@ fn bad_scripts_are_told_in_sysbench_words() {
     let (status, _, err) = scene.sysbench("./grow.lua cleanup");
     let missing = "'grow.lua' test does not implement the 'cleanup' command.\n";
     assert_eq!((status, err.as_str()), (1, missing));
+}
+
+#[test]
+fn the_first_signal_ends_a_script_that_runs_on() {
+    let scene = Scene::maria("lua_signal");
+    scene.write(
+        "loop.lua",
+        "function event() pcall(function() while true do end end) while true do end end",
+    );
+    // Without the signal it would run on for a day.
+    let mut child = scene
+        .command(
+            "./loop.lua --threads=3 run",
+            &[("PRONY_LUA_PATIENCE", "86400")],
+        )
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut out = BufReader::new(child.stdout.take().expect("piped"));
+    let mut said = String::new();
+    while !said.ends_with("Threads started!\n") {
+        assert!(out.read_line(&mut said).expect("text") > 0, "{said}");
+    }
+    let kill = Command::new("kill").arg(child.id().to_string()).status();
+    assert!(kill.expect("kill").success());
+    let (tell, hear) = std::sync::mpsc::channel();
+    let id = child.id().to_string();
+    std::thread::spawn(move || {
+        let mut rest = String::new();
+        let read = out.read_to_string(&mut rest);
+        let _ = tell.send(read.map(|_| rest));
+    });
+    let rest = hear.recv_timeout(Duration::from_secs(60));
+    if rest.is_err() {
+        // The second one ends it in any case.
+        let _ = Command::new("kill").arg(&id).status();
+    }
+    let status = child.wait().expect("it ends");
+    let rest = rest.expect("it ends soon").expect("text");
+    assert!(!rest.contains("FATAL"), "{rest}");
+    assert_eq!(status.signal(), Some(15));
+}
+
+#[test]
+fn a_run_whose_script_cannot_be_stopped_is_stored_as_far_as_it_went() {
+    let scene = Scene::maria("lua_stuck");
+    scene.write(
+        "stuck.lua",
+        "ffi.cdef('int poll(void *, unsigned long, int);')\nlocal n = 0\nfunction event()\n  n = n + 1\n  \
+         ffi.C.poll(nil, 0, n > 300 and -1 or 10)\nend",
+    );
+    let patience = [("PRONY_LUA_PATIENCE", "1")];
+    let (status, out, _) = scene.called("./stuck.lua --time=0 --events=0 run", &patience);
+    assert_eq!(status, 1, "{out}");
+    assert!(
+        out.ends_with(
+            "FATAL: a script has run on without asking for anything, and cannot be interrupted: how long it may is \
+             PRONY_LUA_PATIENCE, in seconds\n"
+        ),
+        "{out}"
+    );
+    assert_eq!(scene.stored(), ["json"]);
+    scene.write(
+        "early.lua",
+        "ffi.cdef('int poll(void *, unsigned long, int);')\nfunction thread_init() ffi.C.poll(nil, 0, -1) end\nfunction event() end",
+    );
+    let (status, out, _) = scene.called("./early.lua run", &patience);
+    assert_eq!(status, 1, "{out}");
+    // A run that never began is none.
+    assert_eq!(scene.stored(), ["json"]);
 }
 
 #[test]

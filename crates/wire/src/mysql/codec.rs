@@ -236,6 +236,14 @@ impl Codec {
         self.queue_prepare(statement);
     }
 
+    /// A statement is not used any more: the server may forget it. Its number may be another's then.
+    pub(crate) fn close(&mut self, statement: &Statement) {
+        let slot = std::mem::take(self.slot(statement));
+        if let State::Numbered(number) = slot.state {
+            self.closing.push(number);
+        }
+    }
+
     /// Whether a statement needs no preparing on this connection: it was tried, or the mode has
     /// none.
     pub(crate) fn knows(&self, statement: &Statement) -> bool {
@@ -254,6 +262,12 @@ impl Codec {
             (_, Some(command)) => &self.bytes[command.bytes.clone()],
             (_, None) => &self.bytes,
         }
+    }
+
+    /// The same without what goes in front of it.
+    pub(crate) fn command(&self) -> &[u8] {
+        let command = self.commands.get(self.at);
+        command.map_or(&[], |command| &self.bytes[command.bytes.clone()])
     }
 
     /// Tells the reply what is expected. True: the reply is there already.

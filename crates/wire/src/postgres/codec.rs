@@ -24,6 +24,10 @@ pub struct Codec {
     prepared: Vec<bool>,
     /// Statements whose Parse is part of the request that is not yet answered, in order.
     parsing: Vec<u16>,
+    /// Statements that the server may forget; the first `told` of them are part of the request that is
+    /// not yet answered.
+    closing: Vec<u16>,
+    told: usize,
 }
 
 impl Codec {
@@ -35,6 +39,8 @@ impl Codec {
             describe,
             prepared: Vec::new(),
             parsing: Vec::new(),
+            closing: Vec::new(),
+            told: 0,
         }
     }
 
@@ -42,6 +48,8 @@ impl Codec {
     pub fn reset(&mut self) {
         self.prepared.clear();
         self.parsing.clear();
+        self.closing.clear();
+        self.told = 0;
     }
 
     /// Appends one request of several executions. It brings one `ReadyForQuery`: the server runs
@@ -64,6 +72,7 @@ impl Codec {
                 out.push(0);
             });
         }
+        self.closes(out);
         for (statement, values) in batch {
             self.execute(statement, values, out);
         }
@@ -83,6 +92,28 @@ impl Codec {
     /// Forgets a request that was begun and not sent.
     pub fn begin(&mut self) {
         self.parsing.clear();
+        self.told = 0;
+    }
+
+    /// A statement is not used any more: the server may forget it. Its number may be another's then.
+    pub fn close(&mut self, statement: &Statement) {
+        let id = statement.id();
+        if self.knows(statement) {
+            self.prepared[usize::from(id)] = false;
+            self.closing.push(id);
+        }
+    }
+
+    /// Begins a request in the extended protocol with what the server may forget. To close what is not
+    /// there is no error.
+    pub fn closes(&mut self, out: &mut Vec<u8>) {
+        for id in &self.closing {
+            message(out, b'C', |out| {
+                out.push(b'S');
+                name(Some(*id), out);
+            });
+        }
+        self.told = self.closing.len();
     }
 
     /// Appends one execution in the extended protocol; [`Codec::sync`] ends the request.
@@ -106,6 +137,7 @@ impl Codec {
     /// prepared, whatever the server says, as for pgbench.
     pub fn prepare(&mut self, statement: &Statement, out: &mut Vec<u8>) {
         self.begin();
+        self.closes(out);
         parse(out, Some(statement.id()), statement.sql());
         self.sync(out);
         self.know(statement.id());
@@ -139,6 +171,8 @@ impl Codec {
             self.know(self.parsing[place]);
         }
         self.parsing.clear();
+        self.closing.drain(..self.told);
+        self.told = 0;
     }
 
     fn bind(&self, id: Option<u16>, values: &[Value], describe: bool, out: &mut Vec<u8>) {
@@ -338,6 +372,45 @@ mod tests {
         assert_eq!(request(&mut codec), b'B');
         codec.reset();
         assert_eq!(request(&mut codec), b'P');
+    }
+
+    #[test]
+    fn closed_statements_go_with_the_next_request_and_their_numbers_to_others() {
+        let mut set = Statements::new();
+        let mut codec = Codec::new(QueryMode::Prepared, false);
+        let close = b"C\0\0\0\x09SP_0\0";
+        let old = set.add("select 1");
+        let mut out = Vec::new();
+        // What was never prepared needs no closing.
+        codec.close(&old);
+        codec.prepare(&old, &mut out);
+        assert_eq!(out[0], b'P');
+        codec.answered(1);
+        codec.close(&old);
+        set.remove(&old);
+        let new = set.add("select 2");
+        assert!(new.id() == old.id() && !codec.knows(&new));
+        // Not with a text, and again where the request before was given up.
+        let mut out = Vec::new();
+        codec.query("select 3", &mut out);
+        codec.answered(0);
+        assert_eq!(out[0], b'Q');
+        for answer in [false, true] {
+            let mut out = Vec::new();
+            codec.request(std::iter::once((&new, &[][..])), &mut out);
+            assert!(out.starts_with(close) && out[close.len()] == b'P');
+            if answer {
+                codec.answered(1);
+            }
+        }
+        let mut out = Vec::new();
+        codec.request(std::iter::once((&new, &[][..])), &mut out);
+        assert_eq!(out[0], b'B');
+        codec.close(&new);
+        codec.reset();
+        let mut out = Vec::new();
+        codec.prepare(&new, &mut out);
+        assert_eq!(out[0], b'P');
     }
 
     #[test]

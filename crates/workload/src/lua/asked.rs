@@ -40,12 +40,12 @@ pub enum Asked {
     Fail(String, String),
     /// All events are done, and the thread has something to say yet.
     Linger,
-    /// The script ignores an error that is not one of those that are ignored.
-    Restart,
     /// The thread is ready for its events.
     Ready,
     /// The event is done; whether another begins.
     Next,
+    /// A prepared statement is used no more.
+    Close(usize),
 }
 
 fn unknown() -> Error {
@@ -100,9 +100,9 @@ impl Asked {
             11 => Asked::Count(number(&first).unwrap_or_default() as i64),
             12 => Asked::Fail(lossy(&first), lossy(&second)),
             13 => Asked::Linger,
-            14 => Asked::Restart,
-            15 => Asked::Ready,
-            16 => Asked::Next,
+            14 => Asked::Ready,
+            15 => Asked::Next,
+            16 => Asked::Close(number(&first).ok_or_else(unknown)? as usize),
             _ => return Err(unknown()),
         })
     }

@@ -46,6 +46,8 @@ pub trait Listener: Send + Sync {
     /// A function of the script gave up: its thread cannot go on, and the run is to end. `function` is
     /// what sysbench calls it, empty where nothing is to be said.
     fn failed(&self, function: &str, reason: &str);
+    /// `thread_done` of a thread gave up. Its events are done: the run goes on, to its report.
+    fn done_failed(&self, reason: &str);
     /// A script has run for so long without asking for anything that it is taken to be stuck, and it
     /// cannot be stopped from outside: the process is to end.
     fn stuck(&self, reason: &str);

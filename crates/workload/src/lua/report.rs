@@ -29,8 +29,8 @@ pub struct Figures {
     pub errors: u64,
     /// Connections that were opened anew.
     pub reconnects: u64,
-    /// With a rate: events that wait, and events under way.
-    pub queue: (u64, u64),
+    /// Of an interval: events that wait and events under way, 0 without a rate.
+    pub queue: Option<(u64, u64)>,
     /// Of the whole: least, most, mean and sum of the latency, seconds.
     pub latency_s: Option<[f64; 4]>,
 }
@@ -104,8 +104,10 @@ impl Reporter {
             stat.raw_set("other", figures.other)?;
             stat.raw_set("errors", figures.errors)?;
             stat.raw_set("reconnects", figures.reconnects)?;
-            stat.raw_set("queue_length", figures.queue.0)?;
-            stat.raw_set("concurrency", figures.queue.1)?;
+            if let Some((length, concurrency)) = figures.queue {
+                stat.raw_set("queue_length", length)?;
+                stat.raw_set("concurrency", concurrency)?;
+            }
             if let Some([least, most, mean, sum]) = figures.latency_s {
                 stat.raw_set("latency_min", least)?;
                 stat.raw_set("latency_max", most)?;

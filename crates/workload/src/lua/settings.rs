@@ -8,6 +8,7 @@ use super::listener::Listener;
 use crate::oltp::distribution::Distribution;
 use prony_server::Target;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Memory that one state of a script may use, where nothing else is said, bytes.
 pub const MEMORY_LIMIT_BYTES: usize = 1 << 30;
@@ -115,11 +116,19 @@ pub struct Settings {
     pub memory_limit_bytes: usize,
     /// How long a script may run without asking for anything before it is taken to be stuck, seconds.
     pub patience_s: u64,
+    /// Set from outside when all is to end at once: by a signal, or because a function gave up. No script
+    /// goes on then, and one that runs on is stopped soon.
+    pub end: Arc<AtomicBool>,
     /// Who hears what scripts write and what goes wrong.
     pub listener: Arc<dyn Listener>,
 }
 
 impl Settings {
+    /// Whether all is to end at once.
+    pub(super) fn is_over(&self) -> bool {
+        self.end.load(Ordering::Relaxed)
+    }
+
     /// The default limit of memory, bytes.
     pub const MEMORY_LIMIT_BYTES: usize = MEMORY_LIMIT_BYTES;
     /// The default patience, seconds.

@@ -131,7 +131,7 @@ pub fn words(error: &mlua::Error) -> String {
 pub fn explained(reason: &str, settings: &Settings) -> String {
     match reason.ends_with("not enough memory") {
         true => format!(
-            "{reason}: a state of the script may use {} MiB",
+            "{reason}: a state of the script may use {} MiB (PRONY_LUA_MEMORY)",
             settings.memory_limit_bytes >> 20
         ),
         false => reason.to_owned(),

@@ -30,6 +30,9 @@ impl Listener for Heard {
     fn failed(&self, _: &str, reason: &str) {
         self.shown(reason);
     }
+    fn done_failed(&self, reason: &str) {
+        self.shown(reason);
+    }
     fn stuck(&self, reason: &str) {
         self.shown(reason);
     }
@@ -68,6 +71,7 @@ fn settings(text: &str, options: &[(&str, &str)], heard: &Arc<Heard>) -> Setting
         c_search_path: None,
         memory_limit_bytes: Settings::MEMORY_LIMIT_BYTES,
         patience_s: Settings::PATIENCE_S,
+        end: Arc::default(),
         listener: Arc::clone(heard) as Arc<dyn Listener>,
     }
 }

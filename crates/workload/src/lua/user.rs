@@ -25,6 +25,9 @@ use std::time::Duration;
 /// Asks that a thread may make after it was let go, before it is given up.
 const LAST_ASKS: u32 = 10_000;
 
+/// What a thread does last.
+const THREAD_DONE: &str = "thread_done";
+
 /// Values of an execution that are handed on without an allocation.
 const FEW: usize = 8;
 
@@ -114,6 +117,10 @@ impl User {
     /// A function of the script gave up.
     #[cold]
     fn give_up(&self, function: &str, reason: &str) -> Ended {
+        if self.settings().is_over() {
+            // It was cut off, and why is known.
+            return Ended::Stopped;
+        }
         let reason = explained(reason, self.settings());
         self.settings().listener.failed(function, &reason);
         Ended::Failed(match function {
@@ -122,10 +129,23 @@ impl User {
         })
     }
 
+    /// `thread_done` gave up, which is all that is left of its thread.
+    #[cold]
+    fn done_failed(&self, reason: &str) {
+        if self.settings().is_over() {
+            return;
+        }
+        let reason = explained(reason, self.settings());
+        self.settings().listener.done_failed(&reason);
+    }
+
     /// From its first step to its last.
     pub async fn live(mut self, mut db: Db) -> Ended {
         let mut answer = Answer::Done;
         loop {
+            if self.settings().is_over() {
+                return Ended::Stopped;
+            }
             let asked = match self.resume(answer) {
                 Ok(asked) => asked,
                 Err(ended) => return ended,
@@ -149,6 +169,10 @@ impl User {
             }
             Asked::Query(text) => self.query(&text, db).await?,
             Asked::Prepare(text) => self.prepare(&text, db).await?,
+            Asked::Close(id) => {
+                self.close(id, db);
+                Answer::Done
+            }
             Asked::Rows => match rows(&self.state.lua, &db.last_reply()) {
                 Ok(rows) => Answer::Rows(rows),
                 Err(error) => return Err(self.give_up("thread_run", &words(&error))),
@@ -192,9 +216,10 @@ impl User {
                 db.linger();
                 Answer::Done
             }
-            Asked::Restart => {
-                db.count_ignored();
-                Answer::Done
+            Asked::Fail(function, reason) if function == THREAD_DONE => {
+                self.done_failed(&reason);
+                db.forget();
+                return Err(Ended::Finished);
             }
             Asked::Fail(function, reason) => return Err(self.give_up(&function, &reason)),
             Asked::Nothing => {
@@ -245,20 +270,25 @@ impl User {
         let Ok(sql) = text.to_str() else {
             return Ok(not_utf8("the statement"));
         };
-        let Some(id) = self.prepared.number(&sql) else {
-            let text = "a connection holds at most 65,535 prepared statements: close none anew";
+        let Some((id, statement)) = self.prepared.open(&sql) else {
+            let text = "a thread has at most 65,535 prepared statements open: close some";
             return Ok(Answer::Failed(Failure::own(text)));
-        };
-        let Some(statement) = self.prepared.get(id) else {
-            return Ok(Answer::Failed(Failure::own("no such statement")));
         };
         if !db.is_prepared(&statement)
             && let Err(error) = db.prepare(&statement).await
         {
-            self.prepared.forget(&sql);
-            return Ok(self.failed(Step::Prepare, &sql, &error, db));
+            let answer = self.failed(Step::Prepare, &sql, &error, db);
+            // The text is to be tried anew.
+            self.close(id, db);
+            return Ok(answer);
         }
         Ok(Answer::Prepared(id, statement.parameters()))
+    }
+
+    fn close(&mut self, id: usize, db: &mut Db) {
+        if let Some(statement) = self.prepared.close(id) {
+            db.close(&statement);
+        }
     }
 
     async fn execute(
@@ -303,10 +333,11 @@ impl User {
         let lost = ignored::is_lost(&error);
         let is_ignored = settings.ignored.has(settings.driver, &error)
             && (!lost || settings.ignored.reconnects());
+        // A script may catch the others; an error that nobody catches ends the run without figures.
+        db.count_ignored();
         if !is_ignored {
             return Ok(self.failed(step, sql, &error, db));
         }
-        db.count_ignored();
         let again = match db.is_under_way() {
             true => db.retry().await,
             false => db.put_right().await,
@@ -366,10 +397,19 @@ impl Drop for User {
             return;
         }
         let mut answer = Answer::Flag(false);
+        let mut refused = false;
         for _ in 0..LAST_ASKS {
+            if self.settings().is_over() {
+                return;
+            }
             answer = match self.resume(answer) {
+                // That there is no server any more is not the script's mistake.
+                Ok(Asked::Fail(function, reason)) if function == THREAD_DONE && !refused => {
+                    return self.done_failed(&reason);
+                }
                 Ok(Asked::Nothing | Asked::Fail(..)) | Err(_) => return,
                 Ok(Asked::Query(_) | Asked::Prepare(_) | Asked::Execute(..) | Asked::Renew) => {
+                    refused = true;
                     Answer::Failed(Failure::own("the run is over"))
                 }
                 Ok(Asked::More | Asked::Next) => Answer::Flag(false),

@@ -15,6 +15,11 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(500);
 /// Looks between one attempt to stop a script and the next, stronger one.
 const PAUSE: u64 = 10;
+/// Looks, for the first attempt and each further one, once all is to end.
+const SHORT: u64 = 2;
+/// What is said of a script that does not let itself be stopped.
+const STUCK: &str = "a script has run on without asking for anything, and cannot be interrupted: how long it \
+                     may is PRONY_LUA_PATIENCE, in seconds";
 /// Set in a beat while the watchdog holds its state.
 const HELD: u64 = 1 << 63;
 
@@ -49,6 +54,26 @@ impl Beat {
 struct Seen {
     turns: u64,
     looks: u64,
+    /// Attempts to stop it, and the look at which the last one was made.
+    attempts: u32,
+    last: u64,
+}
+
+impl Seen {
+    /// Another look at a script that runs on. The number of the attempt that is due, if one is.
+    fn look(&mut self, patience: u64, pause: u64) -> Option<u32> {
+        self.looks += 1;
+        let due = match self.attempts {
+            0 => patience,
+            _ => self.last + pause,
+        };
+        if self.looks < due {
+            return None;
+        }
+        self.last = self.looks;
+        self.attempts += 1;
+        Some(self.attempts)
+    }
 }
 
 /// The threads that run a script.
@@ -81,28 +106,32 @@ impl Watch {
 }
 
 fn watchdog(watch: &Weak<Watch>, shared: &Shared) {
-    let patience = shared.settings.patience_s * 1000 / LOOK.as_millis() as u64;
+    let settings = &shared.settings;
+    let patience = settings.patience_s * 1000 / LOOK.as_millis() as u64;
     loop {
         std::thread::sleep(LOOK);
         let Some(watch) = watch.upgrade() else {
             return;
         };
+        let (patience, pause) = match settings.is_over() {
+            true => (patience.min(SHORT), SHORT),
+            false => (patience, PAUSE),
+        };
         let mut beats = watch.beats.lock().unwrap_or_else(PoisonError::into_inner);
         for (beat, seen) in beats.iter_mut() {
             let turns = beat.turns.load(Ordering::Acquire);
             if turns % 2 == 0 || turns != seen.turns {
-                *seen = Seen { turns, looks: 0 };
+                *seen = Seen {
+                    turns,
+                    ..Seen::default()
+                };
                 continue;
             }
-            seen.looks += 1;
-            if seen.looks == patience {
-                interrupt(beat, turns, once);
-            } else if seen.looks == patience + PAUSE {
-                interrupt(beat, turns, always);
-            } else if seen.looks == patience + 2 * PAUSE {
-                shared.settings.listener.stuck(
-                    "a script has run on without asking for anything, and cannot be interrupted",
-                );
+            match seen.look(patience, pause) {
+                Some(1) => interrupt(beat, turns, once),
+                Some(2) => interrupt(beat, turns, always),
+                Some(3) => settings.listener.stuck(STUCK),
+                _ => {}
             }
         }
     }
@@ -165,7 +194,8 @@ unsafe fn is_script(state: *mut lua_State, at: *mut lua_Debug) -> bool {
 /// Inside a hook. It does not return, and nothing here is to be dropped.
 unsafe fn raise(state: *mut lua_State) {
     const TEXT: &[u8] =
-        b"the script has run on without asking for anything; is this a loop without an end?";
+        b"the script has run on without asking for anything; is this a loop without an end? \
+          How long it may is PRONY_LUA_PATIENCE, in seconds";
     // SAFETY: as the caller promises; there is room for two values in a hook.
     unsafe {
         ffi::luaL_where(state, 0);
@@ -182,5 +212,26 @@ impl Drop for Watch {
         for (beat, _) in beats {
             beat.state.store(ptr::null_mut(), Ordering::Relaxed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_grow_stronger_and_come_soon_once_all_is_to_end() {
+        let due = |looks: &[(u64, u64)]| {
+            let mut seen = Seen::default();
+            let all = looks.iter().enumerate();
+            let due = all.filter_map(|(at, (patience, pause))| {
+                seen.look(*patience, *pause).map(|attempt| (at, attempt))
+            });
+            due.collect::<Vec<_>>()
+        };
+        assert_eq!(due(&[(4, 3); 12]), [(3, 1), (6, 2), (9, 3), (12, 4)][..3]);
+        let mut looks = vec![(120, 10); 5];
+        looks.extend([(2, 2); 6]);
+        assert_eq!(due(&looks), [(5, 1), (7, 2), (9, 3)]);
     }
 }

@@ -55,6 +55,16 @@ fn statements_results_and_parameters() {
 }
 
 #[test]
+fn closed_statements_are_closed_on_the_server() {
+    for base in Base::both() {
+        let ran = plain(&base, include_str!("scripts/closed.lua"));
+        assert!(ran.failures.is_empty(), "{ran:?}");
+        let lines = ran.text.lines().filter(|line| line.starts_with("held"));
+        assert_eq!(lines.collect::<Vec<_>>(), ["held\t1\t0"; 3], "{}", ran.text);
+    }
+}
+
+#[test]
 fn numbers_histograms_ffi_and_coroutines() {
     let base = Base::maria();
     let script = include_str!("scripts/numbers.lua");

@@ -106,6 +106,9 @@ fn mistakes_are_named_with_file_and_line() {
     );
 }
 
+const RUN_ON: &str = "the script has run on without asking for anything; is this a loop without an end? How \
+                      long it may is PRONY_LUA_PATIENCE, in seconds\n";
+
 #[test]
 fn a_loop_without_an_end_is_stopped_where_it_is() {
     let base = Base::maria();
@@ -122,8 +125,9 @@ fn a_loop_without_an_end_is_stopped_where_it_is() {
         let script = format!("function event()\n{body}\nend");
         let ran = ran(&base, &script, "run", &how);
         assert!(
-            ran.text.starts_with("FATAL: `thread_run' function failed: ./t.lua:")
-                && ran.text.ends_with("the script has run on without asking for anything; is this a loop without an end?\n"),
+            ran.text
+                .starts_with("FATAL: `thread_run' function failed: ./t.lua:")
+                && ran.text.ends_with(RUN_ON),
             "{body}\n{}",
             ran.text
         );
@@ -136,6 +140,29 @@ fn a_loop_without_an_end_is_stopped_where_it_is() {
         "{}",
         ran.text
     );
+}
+
+#[test]
+fn a_failed_run_lets_no_other_thread_begin() {
+    let base = Base::maria();
+    let how = How {
+        patience_s: 1,
+        threads: 8,
+        ..How::default()
+    };
+    // Eight threads on two workers: each worker is stopped once at most.
+    for body in [
+        "function event() print('begun') while true do end end",
+        "function thread_init() print('begun') while true do end end function event() end",
+    ] {
+        let ran = ran(&base, body, "run", &how);
+        assert!(
+            ran.text.matches("begun").count() <= 2,
+            "{body}\n{}",
+            ran.text
+        );
+        assert_eq!(ran.text.matches(RUN_ON).count(), 1, "{body}\n{}", ran.text);
+    }
 }
 
 #[test]
@@ -152,7 +179,7 @@ fn memory_without_an_end_is_refused() {
         let ran = ran(&base, &format!("function event() {body} end"), "run", &how);
         assert_eq!(
             ran.text,
-            "FATAL: `thread_run' function failed: not enough memory: a state of the script may use 32 MiB\n"
+            "FATAL: `thread_run' function failed: not enough memory: a state of the script may use 32 MiB (PRONY_LUA_MEMORY)\n"
         );
     }
 }
@@ -213,6 +240,44 @@ fn an_event_that_says_so_ends_its_thread() {
         "n = 0 function event() n = n + 1 return n == 2 end function thread_done() print('done', n) end",
     );
     assert_eq!((ran.events, ran.text.as_str()), (1, "done\t2\n"));
+}
+
+#[test]
+fn errors_that_a_script_catches_are_counted() {
+    let script = "function thread_init() con = sysbench.sql.driver():connect() \
+                  one = con:prepare('insert into held values (1, 2)') end \
+                  function event() pcall(con.query, con, 'select nosuch') pcall(one.execute, one) \
+                  pcall(con.prepare, con, 'select nosuch') end";
+    for base in Base::both() {
+        base.execute("create table held (a int, b int, check (a = b))");
+        let ran = plain(&base, script);
+        assert!(ran.failures.is_empty(), "{ran:?}");
+        // As sysbench counts them: not what could not be prepared.
+        assert_eq!((ran.events, ran.queries.errors), (3, 6), "{ran:?}");
+        assert_eq!(ran.text.matches("FATAL: Prepare ").count(), 3, "{ran:?}");
+    }
+}
+
+#[test]
+fn an_error_in_thread_done_ends_its_thread_alone() {
+    let base = Base::maria();
+    let script = "n = 0 function event() n = n + 1 return sysbench.tid == 0 and n == 2 end \
+                  function thread_done() if sysbench.tid == 0 then error('td') end print('done') end \
+                  function done() print('all') end";
+    let how = How {
+        threads: 2,
+        ..How::default()
+    };
+    let ran = ran(&base, script, "run", &how);
+    assert!(ran.failures.is_empty(), "{ran:?}");
+    assert_eq!(ran.events, 4);
+    let failed = "FATAL: `thread_done' function failed: ./t.lua:1: td\n";
+    assert!(
+        ran.text.contains(failed) && ran.text.contains("done\n"),
+        "{}",
+        ran.text
+    );
+    assert!(ran.text.ends_with("all\n"), "{}", ran.text);
 }
 
 #[test]

@@ -83,7 +83,7 @@ impl Base {
 #[derive(Default)]
 pub struct Heard {
     lines: Mutex<String>,
-    pub ended: AtomicBool,
+    pub ended: Arc<AtomicBool>,
 }
 
 impl Heard {
@@ -120,6 +120,9 @@ impl Listener for Heard {
         if !function.is_empty() {
             self.say(&format!("FATAL: `{function}' function failed: {reason}\n"));
         }
+    }
+    fn done_failed(&self, reason: &str) {
+        self.say(&format!("FATAL: `thread_done' function failed: {reason}\n"));
     }
     fn stuck(&self, reason: &str) {
         self.say(&format!("STUCK: {reason}\n"));
@@ -210,6 +213,7 @@ fn settings(base: &Base, script: &str, command: &str, how: &How, heard: &Arc<Hea
         c_search_path: None,
         memory_limit_bytes: how.memory_limit_bytes,
         patience_s: how.patience_s,
+        end: Arc::clone(&heard.ended),
         listener: Arc::clone(heard) as Arc<dyn Listener>,
     }
 }

@@ -4,6 +4,7 @@
 //! status. Must never: know a workload, or give a report of a run that an error ended.
 
 mod fairness;
+mod kept;
 mod store;
 mod watch;
 
@@ -13,6 +14,7 @@ use crate::run::document::Reached;
 use crate::run::keep::Keeper;
 use crate::signals::Signals;
 use fairness::Shares;
+pub use kept::Kept;
 use prony_dialect::sysbench::{
     Command, Compat, DONE, Driver, EVENTS_DONE, EXIT_FORCED, EXIT_LATE, FORCED_SHUTDOWN, Level,
     NOT_CONNECTED, Progress, QUEUE_FULL, Report, Settings, THREADS_FAILED, TIME_DONE, checkpoint,
@@ -59,6 +61,9 @@ pub trait Texts {
         true
     }
 
+    /// The run is kept here, for whoever may have to end the process in the middle of it.
+    fn keeps(&self, _kept: &Kept) {}
+
     /// A line of `--report-interval`.
     fn progress(&self, figures: &Progress) -> String {
         progress(figures)
@@ -96,7 +101,9 @@ pub fn run(
     let seed = plan.seed.unwrap_or_else(time_seed);
     let shares = Arc::new(Shares::new(settings.threads));
     let (run, writer) = store::begin(call, bench, &plan, seed);
-    let mut watch = Watch::new(call, bench, shares.clone(), Keeper::new(writer, run));
+    let kept = Kept::new(Keeper::new(writer, run));
+    bench.texts.keeps(&kept);
+    let mut watch = Watch::new(call, bench, shares.clone(), kept);
     started(call, settings);
     let interrupt = signals.flag();
     let tap = |_| shares.tap();

@@ -5,8 +5,7 @@
 
 use super::super::call::Call;
 use super::fairness::{Shares, between};
-use super::{Bench, complain};
-use crate::run::keep::Keeper;
+use super::{Bench, Kept, complain};
 use prony_dialect::sysbench::{
     Counters, Histogram, Latency, Level, Progress, Queue, Report, THREADS_STARTED, debug,
 };
@@ -22,7 +21,7 @@ pub struct Watch<'a> {
     call: &'a Call,
     bench: &'a Bench<'a>,
     shares: Arc<Shares>,
-    keeper: Keeper,
+    kept: Kept,
     shape: Shape,
     /// Since the last line, and since the last checkpoint or the start.
     line: Totals,
@@ -37,13 +36,13 @@ pub struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     /// A watch that adds to what is kept.
-    pub fn new(call: &'a Call, bench: &'a Bench<'a>, shares: Arc<Shares>, keeper: Keeper) -> Self {
+    pub fn new(call: &'a Call, bench: &'a Bench<'a>, shares: Arc<Shares>, kept: Kept) -> Self {
         let shape = Shape::closed(1);
         Watch {
             call,
             bench,
             shares,
-            keeper,
+            kept,
             shape,
             line: Totals::new(0, shape),
             whole: Totals::new(0, shape),
@@ -55,7 +54,7 @@ impl<'a> Watch<'a> {
 
     /// Gives back what is kept.
     pub fn end(self) -> (Run, Option<RunWriter>) {
-        self.keeper.end()
+        self.kept.end()
     }
 
     /// Events of all that ended well.
@@ -159,13 +158,13 @@ impl Observer for Watch<'_> {
         let start_ns = start.schedule.window_start_ns();
         self.line = Totals::new(start_ns, start.shape);
         self.whole = Totals::new(start_ns, start.shape);
-        if let Some(complaint) = self.keeper.started(start) {
+        if let Some(complaint) = self.kept.tell(|keeper| keeper.started(start)) {
             complain(&complaint);
         }
     }
 
     fn row(&mut self, row: &Row, schedule: &Schedule) {
-        if let Some(complaint) = self.keeper.row(row, schedule) {
+        if let Some(complaint) = self.kept.tell(|keeper| keeper.row(row, schedule)) {
             complain(&complaint);
         }
         let span = row.interval.span;

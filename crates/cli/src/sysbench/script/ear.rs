@@ -3,14 +3,16 @@
 //! In: calls from all workers. Out: lines on stdout in sysbench's words; the end of the run. Must never:
 //! tell the same failure once a thread.
 
+use super::super::bench::Kept;
 use super::super::call::{Call, print};
+use crate::signals::Signals;
 use prony_dialect::sysbench::{
     Driver, Level, Printed, Script, THREADS_FAILED, driver, fatal, function_failed, mysql_failed,
     mysql_not_prepared, pgsql_failed, pgsql_not_prepared, repeated, warning,
 };
 use prony_workload::lua::{Listener, SqlFailure, Step};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// libpq's number of a result that is an error.
 const FATAL_ERROR: u32 = 7;
@@ -19,20 +21,23 @@ const FATAL_ERROR: u32 = 7;
 pub struct Ear {
     call: Call,
     driver: Driver,
-    /// Set by the first function that gives up.
-    end: Arc<AtomicBool>,
+    /// Their flag is set by the first function that gives up, too.
+    signals: Signals,
+    /// The run in the store, while there is one.
+    kept: OnceLock<Kept>,
     is_fatal: AtomicBool,
     /// The last text of the log, and how often it came again.
     last: Mutex<(String, u64)>,
 }
 
 impl Ear {
-    /// `end` ends the run.
-    pub fn new(call: &Call, asked: &Script, end: Arc<AtomicBool>) -> Ear {
+    /// The flag of `signals` ends the run.
+    pub fn new(call: &Call, asked: &Script, signals: &Signals) -> Ear {
         Ear {
             call: Call::new(&asked.settings, call.shown.clone()),
             driver: driver(&asked.settings.database).unwrap_or(Driver::Mysql),
-            end,
+            signals: signals.clone(),
+            kept: OnceLock::new(),
             is_fatal: AtomicBool::new(false),
             last: Mutex::default(),
         }
@@ -41,6 +46,20 @@ impl Ear {
     /// Whether a function has given up, and it was told.
     pub fn is_fatal(&self) -> bool {
         self.is_fatal.load(Ordering::Relaxed)
+    }
+
+    /// The run is kept here.
+    pub fn keeps(&self, kept: &Kept) {
+        let _ = self.kept.set(kept.clone());
+    }
+
+    /// Nothing more is heard before other texts follow: says how often the last one came again.
+    pub fn settle(&self) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, again) = std::mem::take(&mut *last);
+        if again > 0 {
+            self.call.log(Level::Fatal, &repeated(again));
+        }
     }
 
     /// A text of the log; one that comes again is only counted.
@@ -106,11 +125,25 @@ impl Listener for Ear {
             );
         }
         self.is_fatal.store(true, Ordering::Relaxed);
-        self.end.store(true, Ordering::Relaxed);
+        self.signals.flag().store(true, Ordering::Relaxed);
+    }
+
+    fn done_failed(&self, reason: &str) {
+        let lines = function_failed("thread_done", None, reason);
+        self.log(Level::Fatal, &lines);
     }
 
     fn stuck(&self, reason: &str) {
-        self.log(Level::Fatal, &fatal(reason));
+        let signal = self.signals.asked().map(|(_, name)| name);
+        if signal.is_none() {
+            self.log(Level::Fatal, &fatal(reason));
+        }
+        // From here on nothing else writes to the store.
+        let _held = self
+            .kept
+            .get()
+            .map(|kept| kept.cut_off(signal.unwrap_or(reason)));
+        self.signals.pass_on();
         // Its worker never comes back, and a run is not left while one is at work.
         std::process::exit(1);
     }

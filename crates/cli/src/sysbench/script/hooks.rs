@@ -3,8 +3,9 @@
 //! In: figures of a run. Out: what the script prints; sysbench's own words for the rest. Must never: end
 //! a run because a report failed.
 
-use super::super::bench::Texts;
+use super::super::bench::{Kept, Texts};
 use super::super::call::Call;
+use super::ear::Ear;
 use super::says;
 use prony_dialect::sysbench::{
     Compat, Counters, Progress, Report, Settings, checkpoint, progress, report,
@@ -16,6 +17,7 @@ use std::cell::Cell;
 pub struct Hooks<'a> {
     call: &'a Call,
     script: &'a Script,
+    ear: &'a Ear,
     reporter: Option<Reporter>,
     threads: u32,
     /// Wrong once: told once.
@@ -24,10 +26,16 @@ pub struct Hooks<'a> {
 
 impl<'a> Hooks<'a> {
     /// Those of a script.
-    pub fn new(call: &'a Call, script: &'a Script, settings: &Settings) -> Result<Self, Refused> {
+    pub fn new(
+        call: &'a Call,
+        script: &'a Script,
+        settings: &Settings,
+        ear: &'a Ear,
+    ) -> Result<Self, Refused> {
         Ok(Hooks {
             call,
             script,
+            ear,
             reporter: script.reporter()?,
             threads: settings.threads,
             complained: Cell::new(false),
@@ -94,6 +102,10 @@ impl Texts for Hooks<'_> {
         self.script.has_connected()
     }
 
+    fn keeps(&self, kept: &Kept) {
+        self.ear.keeps(kept);
+    }
+
     fn progress(&self, figures: &Progress) -> String {
         match &self.reporter {
             Some(reporter) if reporter.has_intermediate() => {
@@ -103,9 +115,11 @@ impl Texts for Hooks<'_> {
                         time_interval_s: figures.interval_s,
                         time_total_s: figures.at_s as f64,
                         latency_pct_s: figures.latency_ms / 1e3,
-                        queue: figures
-                            .queue
-                            .map_or((0, 0), |queue| (queue.length, queue.concurrency)),
+                        queue: Some(
+                            figures
+                                .queue
+                                .map_or((0, 0), |queue| (queue.length, queue.concurrency)),
+                        ),
                         ..counted(&figures.counters)
                     }),
                 );
@@ -123,6 +137,8 @@ impl Texts for Hooks<'_> {
     }
 
     fn report(&self, figures: &Report<'_>, compat: Compat) -> String {
+        // A list of intermediate reports is closed before the last one.
+        self.end();
         match self.cumulative(figures, 0) {
             true => String::new(),
             false => report(figures, compat),

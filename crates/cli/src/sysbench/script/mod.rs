@@ -31,8 +31,8 @@ use std::sync::Arc;
 pub fn obey(call: &Call, asked: &Script) -> Result<(), Ended> {
     let signals = Signals::listen().map_err(|error| call.fails_with(&error.to_string()))?;
     let server = server(asked);
-    let ear = Arc::new(Ear::new(call, asked, signals.flag()));
-    let settings = settings::of(call, asked, server.as_ref().ok(), &ear)?;
+    let ear = Arc::new(Ear::new(call, asked, &signals));
+    let settings = settings::of(call, asked, server.as_ref().ok(), &ear, signals.flag())?;
     let path = settings.path.clone();
     let script = lua::Script::open(settings).map_err(|refused| says(call, &refused))?;
     let scene = Scene {
@@ -140,7 +140,7 @@ impl Scene<'_> {
         let program = script.program(Task::Run).map_err(refused)?;
         script.init().map_err(refused)?;
         call.log(Level::Notice, &(run_header(settings) + WORKERS));
-        let hooks = Hooks::new(call, script, settings).map_err(refused)?;
+        let hooks = Hooks::new(call, script, settings, ear).map_err(refused)?;
         let (driver, target) = server.map_err(|(lines, reason)| self.not_begun(&lines, reason))?;
         let mut control = Control::connect(&target).map_err(|error| {
             let lines = connection::refused(&settings.database, driver, &error);
@@ -166,7 +166,13 @@ impl Scene<'_> {
             reached,
             texts: &hooks,
         };
-        let ended = bench::run(call, &bench, self.signals, &|| ear.is_fatal());
+        // Asked when all threads are done, before anything is reported.
+        let told = || {
+            ear.settle();
+            ear.is_fatal()
+        };
+        let ended = bench::run(call, &bench, self.signals, &told);
+        // For a list that the last report itself began, or that none followed.
         hooks.end();
         ended?;
         script.done().map_err(refused)

@@ -15,13 +15,14 @@ use prony_workload::oltp::distribution::Distribution;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// How long a script may run without asking for anything, seconds.
 const PATIENCE_VARIABLE: &str = "PRONY_LUA_PATIENCE";
 /// Memory that a state may use, MiB.
 const MEMORY_VARIABLE: &str = "PRONY_LUA_MEMORY";
 
-/// What a script is run with.
+/// What a script is run with. `end` ends all at once.
 ///
 /// # Errors
 /// It cannot be read.
@@ -30,6 +31,7 @@ pub fn of(
     asked: &Script,
     server: Option<&(Driver, Target)>,
     ear: &Arc<Ear>,
+    end: Arc<AtomicBool>,
 ) -> Result<Settings, Ended> {
     let settings = &asked.settings;
     let database = &settings.database;
@@ -40,13 +42,12 @@ pub fn of(
         "pgsql" => lua::Driver::Pgsql,
         _ => lua::Driver::Mysql,
     };
-    let banner = compat.banner();
     Ok(Settings {
         text,
         path,
         newer: compat == Compat::V1_1,
         version: compat.version().to_owned(),
-        version_string: banner.trim_end().to_owned(),
+        version_string: compat.version_text().trim_end().to_owned(),
         argv: std::iter::once("sysbench".to_owned())
             .chain(arguments)
             .collect(),
@@ -66,6 +67,7 @@ pub fn of(
         memory_limit_bytes: number(MEMORY_VARIABLE)
             .map_or(Settings::MEMORY_LIMIT_BYTES, |mib| (mib as usize) << 20),
         patience_s: number(PATIENCE_VARIABLE).unwrap_or(Settings::PATIENCE_S),
+        end,
         listener: Arc::clone(ear) as Arc<dyn lua::Listener>,
     })
 }

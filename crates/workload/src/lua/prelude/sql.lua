@@ -101,7 +101,6 @@ local function failed(con, query, number, state, message, ignorable, level)
    local hook = sysbench.hooks.sql_error_ignorable
    if not ignorable and hook and hook(problem) then
       ignorable = true
-      ask(core.RESTART)
    end
    if ignorable then
       problem.errcode = sysbench.error.RESTART_EVENT
@@ -304,7 +303,10 @@ function statement:next_result()
 end
 
 function statement:close()
-   self.id = nil
+   if self.id then
+      ask(core.CLOSE, self.id)
+      self.id = nil
+   end
    return 0
 end
 
