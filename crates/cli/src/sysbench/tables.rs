@@ -88,14 +88,15 @@ pub fn prepare(
             Ok(())
         }
         Err(error) => {
-            tell(&format!("prony: {error}\n"));
             let function = failing_function(Command::Prepare, false);
             let problem = match &error {
                 Error::Server { source, .. } => source.to_string(),
-                Error::LoadFailed { problem, .. } => problem.clone(),
-                other => other.to_string(),
+                other => other.problem(),
             };
             let failed = call.fails(&function_failed(function, None, &problem));
+            for line in error.advice() {
+                tell(&format!("prony: {line}\n"));
+            }
             signals.pass_on();
             Err(failed)
         }

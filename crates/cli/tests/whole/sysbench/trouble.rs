@@ -186,8 +186,47 @@ fn tables_that_are_there_are_not_loaded_over() {
             run.err.contains("sbtest1 was loaded with 100 rows"),
             "{run:?}"
         );
+        let hint = "hint: `sysbench oltp_read_write --tables=1 cleanup`, then `sysbench \
+                    oltp_point_select --tables=1 --table-size=200 prepare`";
+        assert!(run.err.contains(hint), "{run:?}");
         assert_eq!(queries(&run.ok()), (10.0, 0.0, 0.0));
     }
+}
+
+#[test]
+fn a_prepare_that_is_broken_off_names_sysbenchs_own_commands_once() {
+    let bench = Bench::new(Driver::Mysql, "sb_broken");
+    let words = "--tables=4 --table-size=5000000 oltp_read_only prepare";
+    let child = bench
+        .command(words)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let begun = Instant::now();
+    let filled = "select count(*) from information_schema.tables where table_schema = database() \
+                  and table_name = 'sbtest1' and data_length > 1000000";
+    while crate::common::number(&mut bench.control(), filled) == 0 {
+        assert!(begun.elapsed() < PATIENCE, "it does not load");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    crate::common::signal(&child, "-INT");
+    let ended = bench.ended(child.wait_with_output().expect("it ends"));
+    let all = format!("{}{}", ended.out, ended.err);
+    assert!(
+        !all.contains("prony load") && !all.contains("prony clean"),
+        "{all}"
+    );
+    assert!(
+        ended
+            .out
+            .ends_with("function failed: the load was stopped\n"),
+        "{all}"
+    );
+    let drops = "`sysbench oltp_read_write --tables=4 cleanup` drops them";
+    assert_eq!(all.matches(drops).count(), 1, "{all}");
+    bench.sysbench("--tables=4 oltp_read_write cleanup").ok();
+    assert_eq!(tables(&bench), 0);
 }
 
 #[test]
