@@ -185,6 +185,16 @@ fn connections_take_places_in_turn() {
 }
 
 #[test]
+fn what_was_typed_is_kept_beside_what_it_means() {
+    let asked = native("--table-size=abc --tables=3x oltp_insert run");
+    let meant = ["table_size", "tables"].map(|name| asked.options[name].as_integer());
+    assert_eq!(meant, [Some(0), Some(3)]);
+    let typed = ["table_size", "tables"].map(|name| asked.typed[name].as_str());
+    assert_eq!(typed, ["abc", "3x"]);
+    assert!(!asked.typed.contains_key("range_size"));
+}
+
+#[test]
 fn ports_are_numbers() {
     let database = |options: &str| {
         native(&format!("{options} oltp_insert run"))

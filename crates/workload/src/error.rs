@@ -22,6 +22,18 @@ pub enum Error {
         /// What to ask instead.
         hint: String,
     },
+    /// A value that an option of this workload does not take.
+    #[error("{key} = {value} is not {what}\n  hint: {hint}")]
+    Value {
+        /// The option.
+        key: String,
+        /// Its value as the plan has it.
+        value: String,
+        /// What it should be, with its article.
+        what: &'static str,
+        /// Values that it takes.
+        hint: String,
+    },
     /// The tables are missing, incomplete, of another scale, or not this workload's.
     #[error("{problem}\n  hint: {hint}")]
     Data {
@@ -64,6 +76,9 @@ impl Error {
             Error::Asked { problem, .. }
             | Error::Data { problem, .. }
             | Error::LoadFailed { problem, .. } => problem.clone(),
+            Error::Value {
+                key, value, what, ..
+            } => format!("{key} = {value} is not {what}"),
             Error::Server { doing, source } => format!("{doing}: {source}"),
             Error::Stopped { .. } => "the load was stopped".to_owned(),
         }

@@ -114,7 +114,9 @@ fn load(
             Error::Stopped { .. } => "the build was stopped".to_owned(),
             Error::LoadFailed { problem, .. } => problem,
             // Nothing was begun, and it says itself what to do.
-            Error::Data { .. } | Error::Asked { .. } => return Err(error.to_string()),
+            Error::Data { .. } | Error::Asked { .. } | Error::Value { .. } => {
+                return Err(error.to_string());
+            }
             other => other.to_string(),
         };
         return Err(format!(

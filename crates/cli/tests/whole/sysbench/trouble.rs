@@ -297,7 +297,22 @@ fn what_prony_does_not_do_it_says() {
             "--db-ps-mode=foo oltp_read_only run",
             "Invalid value for db-ps-mode: foo",
         ),
-        ("--tables=0 oltp_read_only prepare", "tables = 0"),
+        (
+            "--tables=0 oltp_read_only prepare",
+            "FATAL: --tables=0 is not a possible number: 1 to ",
+        ),
+        (
+            "--table-size=abc oltp_read_only run",
+            "FATAL: --table-size=abc is not a possible number: 1 to ",
+        ),
+        (
+            "--mysql-port=abc oltp_read_only run",
+            "FATAL: Invalid value for --mysql-port: abc.",
+        ),
+        (
+            "--mysql-port=99999 oltp_read_only prepare",
+            "FATAL: Invalid value for --mysql-port: 99999.",
+        ),
     ] {
         let ended = bench.sysbench(words);
         let all = format!("{}{}", ended.out, ended.err);
