@@ -193,6 +193,23 @@ fn tables_that_are_there_are_not_loaded_over() {
     }
 }
 
+/// To look at a table by reading it is not to know whether it is there.
+#[test]
+fn a_table_that_may_not_be_read_is_there() {
+    let bench = Bench::new(Driver::Pgsql, "sb_unread");
+    let owner = "create role sb_unread login password 'sesame'; \
+                 create table sbtest2 (x int); grant usage, create on schema public to sb_unread";
+    bench.control().execute(owner).expect("a role");
+    let words = "--pgsql-user=sb_unread --pgsql-password=sesame --tables=2 --table-size=10 \
+                 oltp_read_only prepare";
+    let out = bench.sysbench(words).failed(1);
+    assert!(out.contains("Creating table 'sbtest2'"), "{out}");
+    assert!(out.contains("relation \"sbtest2\" already exists"), "{out}");
+    assert_eq!(tables(&bench), 1);
+    let away = "drop owned by sb_unread; drop role sb_unread";
+    bench.control().execute(away).expect("it goes");
+}
+
 #[test]
 fn a_prepare_that_is_broken_off_names_sysbenchs_own_commands_once() {
     let bench = Bench::new(Driver::Mysql, "sb_broken");
