@@ -9,7 +9,7 @@ use prony_dialect::sysbench::{
     command_header, creating_index, creating_table, drive_plan, driver, dropping_table, endpoints,
     failing_function, fatal, function_failed, inserting, load_jobs, mysql_failed,
     mysql_not_prepared, mysql_unreachable, pgsql_failed, pgsql_not_prepared, pgsql_unreachable,
-    pgsql_url, prewarming, ps_mode, read, repeated, sql_error, unsupported, workload_plan,
+    prewarming, ps_mode, read, repeated, sql_error, unsupported, workload_plan,
 };
 use prony_plan::{Arrival, DrivePlan, MAX_TIME, Pace, QueryMode, Stop};
 
@@ -182,22 +182,39 @@ fn connections_take_places_in_turn() {
     assert_eq!(driver(&database("--db-driver=pgsql")), Ok(Driver::Pgsql));
     let wrong = driver(&database("--db-driver=help")).unwrap_err();
     assert_eq!(wrong, "FATAL: invalid database driver name: 'help'\n");
-    let url = |options: &str| pgsql_url(&database(&format!("--db-driver=pgsql {options}")).pgsql);
-    assert_eq!(
-        url(""),
-        "postgresql://sbtest@/sbtest?host=localhost&port=5432"
-    );
-    assert_eq!(
-        url(
-            "--pgsql-host=/tmp/x --pgsql-port=5 --pgsql-user=a@b --pgsql-password=p:w/ --pgsql-db=d?"
-        ),
-        "postgresql://a%40b:p%3Aw%2F@/d%3F?host=%2Ftmp%2Fx&port=5"
-    );
-    let new = of(
-        Compat::V1_1,
-        "--db-driver=pgsql --pgsql-sslmode=require oltp_insert run",
-    );
-    assert!(pgsql_url(&new.settings.database.pgsql).ends_with("&sslmode=require"));
+}
+
+#[test]
+fn what_was_typed_is_kept_beside_what_it_means() {
+    let asked = native("--table-size=abc --tables=3x oltp_insert run");
+    let meant = ["table_size", "tables"].map(|name| asked.options[name].as_integer());
+    assert_eq!(meant, [Some(0), Some(3)]);
+    let typed = ["table_size", "tables"].map(|name| asked.typed[name].as_str());
+    assert_eq!(typed, ["abc", "3x"]);
+    assert!(!asked.typed.contains_key("range_size"));
+}
+
+#[test]
+fn ports_are_numbers() {
+    let database = |options: &str| {
+        native(&format!("{options} oltp_insert run"))
+            .settings
+            .database
+    };
+    let ports = |list: &str| database(&format!("--mysql-port={list}")).mysql.ports;
+    assert_eq!(ports("0"), [0]);
+    assert_eq!(ports("3x,65535"), [3, 65_535]);
+    for (wrong, named) in [("abc", "abc"), ("1,99999", "99999"), ("-1", "-1")] {
+        let words = format!("--mysql-host=h --mysql-port={wrong} oltp_insert run");
+        let words: Vec<_> = words.split_whitespace().map(Into::into).collect();
+        let refused = read(&words, Compat::V1_0, &Nowhere).expect_err("no port");
+        let said = format!("FATAL: Invalid value for --mysql-port: {named}.\n");
+        assert!(refused.printed.stdout.ends_with(&said), "{refused:?}");
+        // It is of no use to the other driver, and to a socket.
+        for other in ["--db-driver=pgsql", "--mysql-socket=/x"] {
+            database(&format!("{other} --mysql-host=h --mysql-port={wrong}"));
+        }
+    }
 }
 
 #[test]

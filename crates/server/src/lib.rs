@@ -16,6 +16,7 @@ mod url;
 pub use control::{Control, CopyIn, Product};
 pub use ended::{Ended, ended, ended_per_minute};
 pub use error::Error;
+pub use mysql::resolve_mysql;
 pub use observe::{Facts, observe};
 pub use postgres::{Environment, resolve_over};
 pub use target::{

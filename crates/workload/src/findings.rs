@@ -3,6 +3,7 @@
 //! In: what the catalog tells of the tables. Out: findings. Must never: know a workload.
 
 use crate::catalog::{Found, Tables};
+use crate::commands::caller;
 use crate::{Finding, State};
 
 /// A finding.
@@ -17,8 +18,8 @@ pub fn tables<T: Tables>(found: &[Found<T>], workload: &str) -> Vec<Finding> {
         let name = table.name();
         match found.iter().find(|found| found.table == *table) {
             None => {
-                let text =
-                    format!("table {name} is missing; `prony load {workload} --scale N` makes it");
+                let load = caller().load(workload, &[("scale", "N".to_owned())]);
+                let text = format!("table {name} is missing; `{load}` makes it");
                 findings.push(finding(State::Wrong, "table-missing", text));
             }
             Some(found) if !found.ours => {

@@ -3,6 +3,7 @@
 //! In: a plan's workload and scale, a control connection. Out: loaded tables, findings about them,
 //! the program of a virtual user. Must never: see a socket of the load, or measure time of it.
 
+pub mod commands;
 pub mod copy;
 pub mod error;
 pub mod lua;

@@ -6,7 +6,8 @@ use crate::{Error, sql};
 use prony_server::Control;
 use prony_server::control::Error as ControlError;
 
-/// Bytes of rows in one statement, if the server takes them.
+/// Bytes of rows in one statement, if the server takes them: it is committed as a whole, which is
+/// a wait for the disk, and what a stop has to wait for.
 const STATEMENT_BYTES: u64 = 4 << 20;
 /// The same of an `INSERT`, of which the server keeps each value apart before it stores the first.
 const INSERT_BYTES: u64 = 1 << 20;
@@ -32,11 +33,19 @@ pub struct Manner {
 }
 
 impl Manner {
-    /// As the server allows.
+    /// As the server allows, for loaders of which each has tables or ranges of its own.
     pub fn of(control: &mut Control) -> Result<Manner, Error> {
-        let settings = "select @@local_infile, @@max_allowed_packet";
+        Manner::of_sharing(control, 0)
+    }
+
+    /// As the server allows. `sharing`: so many loaders fill one table that numbers its rows.
+    pub fn of_sharing(control: &mut Control, sharing: u32) -> Result<Manner, Error> {
+        let settings = "select @@local_infile, @@max_allowed_packet, @@innodb_autoinc_lock_mode";
         let row = sql::row(control, "reading the server's limits", settings)?;
-        let (way, most) = match row.int(0) == Some(1) {
+        // Else a LOAD DATA keeps all others out of such a table until it ends. It takes the server
+        // half the time of an INSERT, so two loaders are as well off by turns.
+        let alone = sharing > 2 && row.int(2) != Some(2);
+        let (way, most) = match row.int(0) == Some(1) && !alone {
             true => (Way::LoadData, STATEMENT_BYTES),
             false => (Way::Insert, INSERT_BYTES),
         };

@@ -3,6 +3,7 @@
 //! In: a meter, the watch of the user's stop. Out: sessions fit for a long load; rows sent. Must
 //! never: know a workload.
 
+use crate::commands::caller;
 use crate::copy::{RowSource, send};
 use crate::parts::{self, Queue};
 use crate::progress::Meter;
@@ -72,7 +73,10 @@ impl Loader<'_> {
     /// Two loads at once would fill the same tables. `workload` as `prony load` takes it.
     pub fn lock_out_others(&self, control: &mut Control, workload: &str) -> Result<(), Error> {
         let busy = || Error::Data {
-            problem: format!("another `prony load {workload}` is under way in this database"),
+            problem: format!(
+                "another `{}` is under way in this database",
+                caller().load(workload, &[])
+            ),
             hint: "wait for its end, or stop it: it can be continued".to_owned(),
         };
         let doing = "locking out other loads";

@@ -29,13 +29,20 @@ impl Broken<'_> {
             return Error::Stopped { remains };
         }
         let hint = match &error {
-            Error::Server { source, .. } => self.hint(source.sqlstate()),
+            Error::Server { source, .. } => match source.hint() {
+                Some(hint) => hint.to_owned(),
+                None => self.hint(source.sqlstate()),
+            },
             // Asked too much, or a table that is not ours: those say themselves what to do.
             _ if self.untouched => return error,
             _ => self.again.to_owned(),
         };
         Error::LoadFailed {
-            problem: error.to_string(),
+            problem: match &error {
+                // Its hint is this one's.
+                Error::Server { .. } => error.problem(),
+                other => other.to_string(),
+            },
             remains,
             hint,
         }
@@ -53,7 +60,7 @@ impl Broken<'_> {
             Some("53100") => format!(
                 "free space on the server's disk: scale {scale} takes about {size_mb} MB, and up to \
                  as much again of write-ahead log until the next checkpoint; older tables keep their \
-                 space until the new ones are there, unless `prony clean` drops them first"
+                 space until the new ones are there, unless they are dropped first"
             ),
             Some("42501") => "the role needs CREATE on the schema: connect as its owner, or \
                  GRANT CREATE ON SCHEMA public"

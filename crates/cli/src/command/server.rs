@@ -42,7 +42,7 @@ pub fn workload_failure(error: &Error, signals: Option<&Signals>) -> Failure {
             .map_or(Exit::Interrupted, |(exit, _)| exit)
     };
     let exit = match error {
-        Error::UnknownWorkload { .. } | Error::Asked { .. } => Exit::Usage,
+        Error::UnknownWorkload { .. } | Error::Asked { .. } | Error::Value { .. } => Exit::Usage,
         Error::Data { .. } => Exit::Data,
         Error::Server { .. } => Exit::Connect,
         Error::LoadFailed { .. } => Exit::Load,

@@ -28,19 +28,25 @@ pub fn target(login: &Login) -> Result<Target, String> {
             ];
             prony_server::resolve_over(&before, "", &env)
         }
-        Product::MySql | Product::MariaDb => prony_server::resolve(&url(login), &env),
+        Product::MySql | Product::MariaDb => {
+            let port = login.port.to_string();
+            prony_server::resolve_mysql(&given(login, &port), &env)
+        }
     };
     let target = resolved
         // The settings are a script's.
-        .map_err(|error| error.to_string().replace(" (from the command line)", ""))?;
+        .map_err(|error| {
+            let text = error.to_string().replace(" (from the command line)", "");
+            text.replace(" (from the options)", "")
+        })?;
     for warning in &target.warnings {
         super::complain(&format!("hammerdbcli: {warning}\n"));
     }
     Ok(target)
 }
 
-/// The settings of MySQL or MariaDB as a connection URL.
-fn url(login: &Login) -> String {
+/// The settings of MySQL or MariaDB as options of their clients.
+fn given<'a>(login: &'a Login, port: &'a str) -> Vec<(&'a str, &'a str)> {
     let mut options: Vec<(&str, &str)> = match &login.socket {
         Some(socket) => vec![("protocol", "socket"), ("socket", socket)],
         None => vec![("protocol", "tcp")],
@@ -58,36 +64,14 @@ fn url(login: &Login) -> String {
             }
         }
     }
-    let options: Vec<String> = options
-        .iter()
-        .map(|(name, value)| format!("{name}={}", encoded(value)))
-        .collect();
-    let host = match login.host.contains(':') {
-        true => format!("[{}]", login.host),
-        false => encoded(&login.host),
-    };
-    format!(
-        "mysql://{}:{}@{host}:{}/{}?{}",
-        encoded(&login.user),
-        encoded(login.password.reveal()),
-        login.port,
-        encoded(&login.database),
-        options.join("&")
-    )
-}
-
-/// Every byte that could mean something in a URL in its hexadecimal form.
-fn encoded(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'.' | b'_' => {
-                encoded.push(char::from(byte));
-            }
-            _ => encoded += &format!("%{byte:02X}"),
-        }
-    }
-    encoded
+    options.extend([
+        ("host", login.host.as_str()),
+        ("port", port),
+        ("user", &login.user),
+        ("password", login.password.reveal()),
+        ("database", &login.database),
+    ]);
+    options
 }
 
 /// Connects for everything but the load, for as long as it takes.
@@ -96,12 +80,13 @@ fn encoded(text: &str) -> String {
 /// The words of libpq, or of MySQL's client.
 pub fn connect(target: &Target) -> Result<Control, String> {
     let failed = |error: Error| {
-        format!(
-            "Connection to database {} as {} failed\n{}",
-            target.database,
-            target.user,
-            words(&error)
-        )
+        // The superuser of MySQL connects to the server, and to no database of it.
+        let place = match target.database.as_str() {
+            "" => format!("server {}", target.describe()),
+            name => format!("database {name}"),
+        };
+        let (user, words) = (&target.user, words(&error));
+        format!("Connection to {place} as {user} failed\n{words}")
     };
     let mut control = Control::connect(target).map_err(failed)?;
     // Time-outs of a role or database are meant for applications.
@@ -167,7 +152,7 @@ mod tests {
     use prony_wire::Secret;
 
     #[test]
-    fn settings_of_mysql_become_a_url_whatever_is_in_them() {
+    fn settings_of_mysql_become_options_whatever_is_in_them() {
         let mut login = Login {
             product: Product::MySql,
             host: "127.0.0.1".to_owned(),
@@ -179,19 +164,60 @@ mod tests {
             password: Secret::new("p@ss/#:1"),
             database: "tpcc".to_owned(),
         };
-        assert_eq!(
-            url(&login),
-            "mysql://root:p%40ss%2F%23%3A1@127.0.0.1:3306/tpcc?protocol=socket&\
-             socket=%2Ftmp%2Fmy%20sql.sock&ssl-mode=DISABLED&get-server-public-key=1"
-        );
+        let has = |login: &Login, wanted: &[(&str, &str)]| {
+            let given = given(login, "3306");
+            for pair in wanted {
+                assert!(given.contains(pair), "{}", pair.0);
+            }
+        };
+        let by_socket = [
+            ("protocol", "socket"),
+            ("socket", "/tmp/my sql.sock"),
+            ("ssl-mode", "DISABLED"),
+            ("get-server-public-key", "1"),
+            ("user", "root"),
+            ("password", "p@ss/#:1"),
+            ("database", "tpcc"),
+        ];
+        has(&login, &by_socket);
+        let found = target(&login).expect("can be read");
+        assert_eq!(found.describe(), "unix:/tmp/my sql.sock");
         login.socket = None;
         login.ssl = Some(Ssl {
             ca: "/c/ca.pem".to_owned(),
             own: Some(("/c/cert.pem".to_owned(), "/c/key.pem".to_owned())),
         });
-        assert!(url(&login).ends_with(
-            "?protocol=tcp&ssl-mode=VERIFY_CA&ssl-ca=%2Fc%2Fca.pem&ssl-cert=%2Fc%2Fcert.pem&\
-             ssl-key=%2Fc%2Fkey.pem"
-        ));
+        let with_tls = [
+            ("protocol", "tcp"),
+            ("host", "127.0.0.1"),
+            ("port", "3306"),
+            ("ssl-mode", "VERIFY_CA"),
+            ("ssl-ca", "/c/ca.pem"),
+            ("ssl-cert", "/c/cert.pem"),
+            ("ssl-key", "/c/key.pem"),
+        ];
+        has(&login, &with_tls);
+        let text = target(&login).expect_err("no such file");
+        assert!(text.contains("/c/") && !text.contains("p@ss"), "{text}");
+    }
+
+    #[test]
+    fn a_login_to_no_database_is_named_by_its_server() {
+        // A port of discard, where nobody listens.
+        let login = Login {
+            product: Product::MySql,
+            host: "127.0.0.1".to_owned(),
+            port: 9,
+            ssl_mode: String::new(),
+            socket: None,
+            ssl: None,
+            user: "sbtest".to_owned(),
+            password: Secret::new("x"),
+            database: String::new(),
+        };
+        let target = target(&login).expect("can be read");
+        let text = connect(&target).err().expect("nobody listens");
+        let said = "Connection to server tcp:127.0.0.1:9 as sbtest failed\n";
+        assert!(text.starts_with(said), "{text}");
     }
 }

@@ -24,6 +24,7 @@ use prony_dialect::hammerdb::{
     COMPAT_VARIABLE, Console, Invocation, Session, USAGE, banner, compat, read,
 };
 use prony_plan::parse_duration;
+use prony_workload::commands::{Caller, called_as};
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write, stderr, stdin, stdout};
 use std::process::ExitCode;
@@ -52,6 +53,7 @@ pub fn is_name(argv0: &str) -> bool {
 
 /// Does what the arguments ask of hammerdbcli.
 pub fn main(arguments: &[OsString]) -> ExitCode {
+    called_as(Caller::Hammerdb);
     ExitCode::from(obey(arguments).unwrap_or_else(|text| {
         complain(&text);
         1

@@ -3,12 +3,11 @@
 //! In: `--mysql-*`, `--pgsql-*`. Out: a target; errors in sysbench's words. Must never: show a password.
 
 use prony_dialect::sysbench::{
-    Database, Driver, Endpoint, Mysql, driver, endpoints, mysql_unreachable, pgsql_unreachable,
-    pgsql_url,
+    Database, Driver, Endpoint, Mysql, Pgsql, driver, endpoints, mysql_unreachable,
+    pgsql_unreachable,
 };
 use prony_server::control::{Cause, Error, Failure};
-use prony_server::{Address, Environment, Target, resolve};
-use std::fmt::Write;
+use prony_server::{Address, Environment, Target, resolve_mysql, resolve_over};
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,6 +19,9 @@ const NOT_THERE: u32 = 2002;
 const LOST_AT_LOGIN: u32 = 2013;
 /// Of a log-in that fails on this side, and of answers that are no protocol.
 const TLS_FAILED: u32 = 2026;
+
+/// What port 0 stands for.
+const USUAL_PORT: u16 = 3306;
 
 /// Time for a connection where nothing is said, seconds: sysbench's for the start of its threads.
 const WITHIN_S: u32 = 30;
@@ -42,8 +44,14 @@ pub fn target_within(database: &Database, within_s: u32) -> Result<(Driver, Targ
         Driver::Mysql => mysql(&database.mysql)?,
         Driver::Pgsql => {
             let environment = Environment::from_process();
-            resolve(&pgsql_url(&database.pgsql), &environment)
-                .map_err(|error| pgsql_unreachable(&plain(&error.to_string())))?
+            let port = database.pgsql.port.to_string();
+            resolve_over(&pgsql_given(&database.pgsql, &port), "", &environment).map_err(
+                |error| {
+                    // Its options are not libpq's.
+                    let text = error.to_string().replace(" (from the command line)", "");
+                    pgsql_unreachable(&text)
+                },
+            )?
         }
     };
     let within = Duration::from_secs(u64::from(within_s.max(1)));
@@ -68,12 +76,17 @@ fn mysql(mysql: &Mysql) -> Result<Target, String> {
     environment.mysql_sockets = process.mysql_sockets;
     let mut targets = Vec::new();
     for endpoint in endpoints(mysql) {
-        let target = resolve(&mysql_url(mysql, &endpoint), &environment).map_err(|error| {
+        let port = match &endpoint {
+            Endpoint::Host(_, port) => port.to_string(),
+            Endpoint::Socket(_) => String::new(),
+        };
+        let given = given(mysql, &endpoint, &port);
+        let target = resolve_mysql(&given, &environment).map_err(|error| {
             let (code, text) = match (&error, &endpoint) {
                 (prony_server::Error::NoAddress { .. }, Endpoint::Host(host, _)) => {
                     (UNKNOWN_HOST, format!("Unknown server host '{host}' (-2)"))
                 }
-                (other, _) => (NOT_THERE, plain(&other.to_string())),
+                (other, _) => (NOT_THERE, other.to_string()),
             };
             mysql_unreachable(&endpoint.to_string(), code, &text)
         })?;
@@ -84,63 +97,48 @@ fn mysql(mysql: &Mysql) -> Result<Target, String> {
     Ok(first)
 }
 
-/// Without the hint, which is about URLs.
-fn plain(text: &str) -> String {
-    text.lines().next().unwrap_or_default().to_owned()
+/// What options say, by libpq's keywords.
+fn pgsql_given<'a>(pgsql: &'a Pgsql, port: &'a str) -> [(&'a str, &'a str); 6] {
+    [
+        ("host", &pgsql.host),
+        ("port", port),
+        ("user", &pgsql.user),
+        ("password", pgsql.password.reveal()),
+        ("dbname", &pgsql.database),
+        ("sslmode", pgsql.sslmode.as_deref().unwrap_or_default()),
+    ]
 }
 
-fn mysql_url(mysql: &Mysql, endpoint: &Endpoint) -> String {
-    let (place, socket) = match endpoint {
-        Endpoint::Socket(path) => ("localhost".to_owned(), Some(path)),
-        // Its customary socket.
-        Endpoint::Host(host, _) if host == "localhost" => (host.clone(), None),
-        Endpoint::Host(host, port) if host.contains(':') => (format!("[{host}]:{port}"), None),
-        Endpoint::Host(host, port) => (format!("{}:{port}", encoded(host)), None),
+/// What options say, as the server's room names it.
+fn given<'a>(mysql: &'a Mysql, endpoint: &'a Endpoint, port: &'a str) -> Vec<(&'a str, &'a str)> {
+    let mut given = match endpoint {
+        Endpoint::Socket(path) => vec![("host", "localhost"), ("socket", path.as_str())],
+        // Of localhost, its customary socket.
+        Endpoint::Host(host, _) => vec![("host", host.as_str()), ("port", port)],
     };
-    let mut url = format!("mysql://{}", encoded(&mysql.user));
-    if !mysql.password.reveal().is_empty() {
-        url += &format!(":{}", encoded(mysql.password.reveal()));
-    }
-    url += &format!("@{place}/{}?ssl-mode=", encoded(&mysql.database));
-    let named = |name: &str, file: &Option<String>, usual: &str| {
-        let file = file.as_deref().unwrap_or(usual);
-        match file.is_empty() {
-            true => String::new(),
-            false => format!("&{name}={}", encoded(file)),
-        }
-    };
+    // Up to 1.0 the names of the files are fixed.
     let (mode, usual) = match mysql.ssl.as_str() {
-        "off" => ("disabled", ["", "", ""]),
-        // Up to 1.0 the names of the files are fixed.
+        "off" => ("disabled", [""; 3]),
         "on" => (
             "required",
             ["cacert.pem", "client-cert.pem", "client-key.pem"],
         ),
-        other => (other, ["", "", ""]),
+        other => (other, [""; 3]),
     };
-    url += &encoded(mode);
+    given.extend([
+        ("user", mysql.user.as_str()),
+        ("password", mysql.password.reveal()),
+        ("database", &mysql.database),
+        ("ssl-mode", mode),
+    ]);
     if mode != "disabled" {
-        url += &named("ssl-ca", &mysql.ssl_ca, usual[0]);
-        url += &named("ssl-cert", &mysql.ssl_cert, usual[1]);
-        url += &named("ssl-key", &mysql.ssl_key, usual[2]);
-    }
-    if let Some(socket) = socket {
-        url += &format!("&socket={}", encoded(socket));
-    }
-    url
-}
-
-/// Everything but letters, digits and `-._~` as `%XX`.
-fn encoded(text: &str) -> String {
-    text.bytes().fold(String::new(), |mut all, byte| {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            all.push(char::from(byte));
-        } else {
-            // A String takes all that is written.
-            let _ = write!(all, "%{byte:02X}");
+        let files = [&mysql.ssl_ca, &mysql.ssl_cert, &mysql.ssl_key];
+        let names = ["ssl-ca", "ssl-cert", "ssl-key"];
+        for ((name, file), usual) in names.into_iter().zip(files).zip(usual) {
+            given.push((name, file.as_deref().unwrap_or(usual)));
         }
-        all
-    })
+    }
+    given
 }
 
 /// Why a control connection was not opened.
@@ -199,7 +197,8 @@ fn place(mysql: &Mysql, failure: &Failure) -> Endpoint {
         (Endpoint::Socket(path), Address::Unix(there)) => Path::new(path) == there,
         (Endpoint::Host(host, _), Address::Unix(_)) => host == "localhost",
         (Endpoint::Host(host, port), Address::Tcp(_)) => {
-            *host == went_to.host && *port == went_to.port
+            let is_usual = *port == 0 && went_to.port == USUAL_PORT;
+            *host == went_to.host && (*port == went_to.port || is_usual)
         }
         _ => false,
     };
@@ -253,6 +252,38 @@ mod tests {
         let password = target.endpoints[0].password.as_ref();
         assert_eq!(password.map(prony_wire::Secret::reveal), Some("g/@h"));
         assert!(!format!("{target:?}").contains("g/@h"));
+    }
+
+    #[test]
+    fn options_of_postgresql_are_plain_text() {
+        let asked = database(
+            "--db-driver=pgsql --pgsql-host=/tmp/x --pgsql-port=5 --pgsql-user=a@b --pgsql-password=p:w/% --pgsql-db=d?",
+        );
+        let (driver, target) = target(&asked).expect("can be read");
+        assert_eq!(driver, Driver::Pgsql);
+        assert_eq!(target.describe(), "unix:/tmp/x/.s.PGSQL.5");
+        let names = (target.user.as_str(), target.database.as_str());
+        assert_eq!(names, ("a@b", "d?"));
+        let password = target.endpoints[0].password.as_ref();
+        assert_eq!(password.map(prony_wire::Secret::reveal), Some("p:w/%"));
+        let mut wrong = asked.clone();
+        wrong.pgsql.sslmode = Some("often".to_owned());
+        let text = super::target(&wrong).expect_err("no mode");
+        assert!(
+            text.contains("often") && !text.contains("command line"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_with_an_option_is_not_said_of_a_url() {
+        let mut asked = database("--mysql-host=127.0.0.1 --mysql-port=0");
+        let (_, usual) = target(&asked).expect("can be read");
+        assert_eq!(usual.describe(), "tcp:127.0.0.1:3306");
+        asked.mysql.ssl = "often".to_owned();
+        let text = target(&asked).expect_err("no mode");
+        let said = "invalid ssl-mode value: \"often\" (from the options)";
+        assert!(text.contains(said) && !text.contains("URL"), "{text}");
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::secrets;
 use call::{Call, Ended};
 use host::System;
 use prony_dialect::sysbench::{COMPAT_VARIABLE, Compat, Invocation, Printed, Refused, fatal, read};
+use prony_workload::commands::{Caller, called_as};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -27,6 +28,7 @@ pub fn is_name(argv0: &str) -> bool {
 
 /// Does what the arguments ask of sysbench.
 pub fn main(arguments: &[OsString]) -> ExitCode {
+    called_as(Caller::Sysbench);
     match obey(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Ended::Status(status)) => ExitCode::from(status),

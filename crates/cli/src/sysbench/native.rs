@@ -66,6 +66,12 @@ pub fn obey(call: &Call, native: &Native) -> Result<(), Ended> {
             _ => {}
         }
     }
+    if let (Command::Prepare | Command::Run, Err(problems)) =
+        (native.command, options::read(&asked.plan, asked.workload))
+    {
+        let lines: Vec<String> = problems.iter().map(|said| as_typed(native, said)).collect();
+        return Err(call.fails_with(&lines.join("\nFATAL: ")));
+    }
     call.log(Level::Notice, &command_header(native));
     let (driver, target) = target(call, native)?;
     match native.command {
@@ -76,6 +82,22 @@ pub fn obey(call: &Call, native: &Native) -> Result<(), Ended> {
         // It was answered when the line was read.
         Command::Help => Ok(()),
     }
+}
+
+/// What is wrong with an option, by its name and text on the command line.
+fn as_typed(native: &Native, problem: &prony_workload::Error) -> String {
+    let prony_workload::Error::Value {
+        key,
+        value,
+        what,
+        hint,
+    } = problem
+    else {
+        return problem.to_string();
+    };
+    let typed = native.typed.get(key.as_str()).unwrap_or(value);
+    let option = key.replace('_', "-");
+    format!("--{option}={typed} is not {what}: {hint}")
 }
 
 /// The server, and a driver whose options are right.

@@ -12,9 +12,11 @@ use prony_dialect::sysbench::{
     Command, Driver, Level, NOT_CONNECTED, PREWARM_MYSQL_ONLY, creating_index, creating_table,
     dropping_table, failing_function, function_failed, inserting, load_jobs, prewarming,
 };
-use prony_server::{Control, Target};
+use prony_server::control::Error as ControlError;
+use prony_server::{Control, Product, Target};
 use prony_workload::oltp::{engine, options};
 use prony_workload::{Error, LoadRequest, Progress, Step, Workload};
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 /// Opens a control connection for a command.
@@ -52,10 +54,12 @@ pub fn prepare(
     let mut control = connect(call, asked, driver, target)?;
     let tables = options.tables.unwrap_or(1);
     let engine = engine::Engine::of(&control);
+    let there = there(&mut control).map_err(|(error, sql)| {
+        call.fails(&trouble::statement(driver, Command::Prepare, &error, sql))
+    })?;
     for number in 1..=tables {
         let name = engine::table(number);
-        let there = control.query_value(&format!("select 1 from {name} limit 1"));
-        if there.is_err() {
+        if !there.contains(&name) {
             continue;
         }
         // The server's own words for that.
@@ -88,18 +92,39 @@ pub fn prepare(
             Ok(())
         }
         Err(error) => {
-            tell(&format!("prony: {error}\n"));
             let function = failing_function(Command::Prepare, false);
             let problem = match &error {
                 Error::Server { source, .. } => source.to_string(),
-                Error::LoadFailed { problem, .. } => problem.clone(),
-                other => other.to_string(),
+                other => other.problem(),
             };
             let failed = call.fails(&function_failed(function, None, &problem));
+            for line in error.advice() {
+                tell(&format!("prony: {line}\n"));
+            }
             signals.pass_on();
             Err(failed)
         }
     }
+}
+
+/// What has one of the names of tables, where a new one would be made or found.
+const ALL_TABLES: &str = "select table_name from information_schema.tables \
+    where table_schema = database() and table_name like 'sbtest%'";
+/// The same of PostgreSQL.
+const ALL_TABLES_POSTGRES: &str = "select relname from pg_class \
+    where relname like 'sbtest%' and pg_table_is_visible(oid)";
+
+/// Names that are taken. A table that the role may not read is one too.
+fn there(control: &mut Control) -> Result<BTreeSet<String>, (ControlError, &'static str)> {
+    let sql = match control.product() {
+        Product::Postgres => ALL_TABLES_POSTGRES,
+        Product::Mysql | Product::MariaDb => ALL_TABLES,
+    };
+    let rows = control.query(sql).map_err(|error| (error, sql))?;
+    Ok(rows
+        .into_iter()
+        .filter_map(|row| row.into_iter().next()?)
+        .collect())
 }
 
 /// Tells of a load in sysbench's lines, table by table in the order of their numbers. Prony builds the

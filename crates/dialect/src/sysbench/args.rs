@@ -265,8 +265,18 @@ fn native(
             command,
             settings,
             options,
+            typed: typed(test, compat, extras),
         }))),
     }
+}
+
+/// The texts of the test's own options.
+fn typed(test: &Bundled, compat: Compat, extras: &[Given]) -> BTreeMap<&'static str, String> {
+    let text = |given: &Given| {
+        let option = test.option(&given.name, compat)?;
+        Some((option.name, given.value.clone()?))
+    };
+    extras.iter().filter_map(text).collect()
 }
 
 /// The test's own options. One that it does not know is refused, or only warned of where it stands in a

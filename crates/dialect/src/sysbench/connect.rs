@@ -1,9 +1,9 @@
 //! Where connections go.
 //!
-//! In: the options of drivers. Out: the driver, the places in turn, a URL. Must never: look a name up;
-//! put a password anywhere but into the URL.
+//! In: the options of drivers. Out: the driver, the places in turn. Must never: look a name up, or hold
+//! a password.
 
-use super::options::{Database, Mysql, Pgsql};
+use super::options::{Database, Mysql};
 use super::printed::fatal;
 use prony_plan::QueryMode;
 use std::fmt;
@@ -78,34 +78,4 @@ pub fn endpoints(mysql: &Mysql) -> Vec<Endpoint> {
             .map(move |port| Endpoint::Host(host.clone(), *port))
     };
     mysql.hosts.iter().flat_map(ports).collect()
-}
-
-/// The URL of a PostgreSQL server. It holds the password.
-pub fn pgsql_url(pgsql: &Pgsql) -> String {
-    let password = match pgsql.password.reveal() {
-        "" => String::new(),
-        password => format!(":{}", encoded(password)),
-    };
-    let mut url = format!(
-        "postgresql://{}{password}@/{}?host={}&port={}",
-        encoded(&pgsql.user),
-        encoded(&pgsql.database),
-        encoded(&pgsql.host),
-        pgsql.port
-    );
-    if let Some(sslmode) = &pgsql.sslmode {
-        url += &format!("&sslmode={}", encoded(sslmode));
-    }
-    url
-}
-
-/// Everything but letters, digits and `-._~` as `%XX`.
-fn encoded(text: &str) -> String {
-    let byte = |byte: u8| match byte {
-        b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'.' | b'_' | b'~' => {
-            char::from(byte).to_string()
-        }
-        other => format!("%{other:02X}"),
-    };
-    text.bytes().map(byte).collect()
 }

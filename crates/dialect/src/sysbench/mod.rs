@@ -32,7 +32,7 @@ mod spec;
 pub use args::{Host, read};
 pub use bundled::{BUNDLED, Bundled, Command, Extra, OTHERS, Value};
 pub use compat::{BadCompat, COMPAT_VARIABLE, Compat};
-pub use connect::{Driver, Endpoint, driver, endpoints, pgsql_url, ps_mode};
+pub use connect::{Driver, Endpoint, driver, endpoints, ps_mode};
 pub use header::{THREADS_STARTED, WORKERS, command_header, run_header};
 pub use help::help;
 pub use histogram::{BUCKETS, Histogram, bucket, bucket_value_ms};

@@ -36,6 +36,8 @@ pub struct Native {
     pub settings: Settings,
     /// The test's own options, all of them, with their defaults; those without a value are left out.
     pub options: BTreeMap<&'static str, toml::Value>,
+    /// The texts of those that were given, for messages.
+    pub typed: BTreeMap<&'static str, String>,
 }
 
 /// Where a script comes from.

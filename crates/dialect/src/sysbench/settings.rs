@@ -260,12 +260,13 @@ impl Texts {
                 self.stop().fatal(&text)
             })?;
         }
+        let mysql = self.mysql()?;
         let text = |name| self.text(name).to_owned();
         Ok(Database {
             driver: text("db_driver"),
             ps_mode: text("db_ps_mode"),
             debug: self.on("db_debug"),
-            mysql: self.mysql(),
+            mysql,
             pgsql: Pgsql {
                 host: text("pgsql_host"),
                 port: pgsql_port,
@@ -277,7 +278,7 @@ impl Texts {
         })
     }
 
-    fn mysql(&self) -> Mysql {
+    fn mysql(&self) -> Checked<Mysql> {
         let text = |name| self.text(name).to_owned();
         let filled = |mut list: Vec<String>, default: &str| {
             if list.is_empty() {
@@ -286,12 +287,19 @@ impl Texts {
             list
         };
         let ports = filled(number::list(self.text("mysql_port")), "3306");
-        let port = |text: &String| u16::try_from(number::whole(text)).unwrap_or(0);
+        let hosts = filled(number::list(self.text("mysql_host")), "localhost");
+        let sockets = number::list(self.text("mysql_socket"));
+        // What is no port matters where it is used: localhost means a socket.
+        let used = self.text("db_driver") == "mysql"
+            && sockets.is_empty()
+            && hosts.iter().any(|host| host != "localhost");
+        let port = |text: &String| self.mysql_port(text, used);
+        let ports: Checked<Vec<u16>> = ports.iter().map(port).collect();
         let ignored = number::list(self.text("mysql_ignore_errors"));
-        Mysql {
-            hosts: filled(number::list(self.text("mysql_host")), "localhost"),
-            ports: ports.iter().map(port).collect(),
-            sockets: number::list(self.text("mysql_socket")),
+        Ok(Mysql {
+            hosts,
+            ports: ports?,
+            sockets,
             user: text("mysql_user"),
             password: Secret::new(text("mysql_password")),
             database: text("mysql_db"),
@@ -312,6 +320,21 @@ impl Texts {
                 Ignored::Codes(codes.collect())
             },
             dry_run: self.on("mysql_dry_run"),
+        })
+    }
+
+    /// The number a text begins with. sysbench goes to the usual port where there is none, and to
+    /// some other one where it is too large: whoever asks for neither is told.
+    fn mysql_port(&self, text: &str, used: bool) -> Checked<u16> {
+        let is_number = text.starts_with(|first: char| first.is_ascii_digit() || first == '+');
+        let port = u16::try_from(number::whole(text)).ok();
+        match port.filter(|_| is_number) {
+            Some(port) => Ok(port),
+            None if !used => Ok(0),
+            None => {
+                let text = format!("Invalid value for --mysql-port: {text}.");
+                Err(self.stop().fatal(&text))
+            }
         }
     }
 

@@ -68,6 +68,15 @@ impl Error {
         self.server().map(ServerError::code)
     }
 
+    /// What the user can do about a statement that MySQL or MariaDB refuses, where we know. The text
+    /// of attempts to connect has its hints in it, and PostgreSQL sends its own.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Error::Statement(error) => hint_for_number(error.number),
+            _ => None,
+        }
+    }
+
     /// Whether the connection is of no further use.
     pub fn is_lost(&self) -> bool {
         match self {
@@ -246,7 +255,7 @@ fn hint_for_login(error: &ConnectError) -> Option<&'static str> {
     }
 }
 
-/// MySQL's and MariaDB's errors.
+/// MySQL's and MariaDB's errors, of log-ins and of statements.
 fn hint_for_number(number: u16) -> Option<&'static str> {
     Some(match number {
         1045 => {
@@ -256,6 +265,9 @@ fn hint_for_number(number: u16) -> Option<&'static str> {
         1698 => {
             "The account logs in by the name of the system's user (unix_socket): run as that user."
         }
+        1142 => "GRANT the account rights on this table.",
+        1146 => "Load the tables into this database, or name the one that has them.",
+        1290 | 1836 => "The server is read-only, such as a replica: use the primary.",
         1044 => "GRANT the account rights on this database.",
         1049 => "Create it with CREATE DATABASE, or name another database.",
         1040 | 1203 | 1226 => {

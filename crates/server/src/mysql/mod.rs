@@ -40,19 +40,50 @@ const PROGRAM_NAME: &str = "prony";
 /// # Errors
 /// Says which option is wrong, where it was set, and what it takes.
 pub(crate) fn resolve(rest: &str, env: &Environment) -> Result<Target, Error> {
+    gather(env, |options| url::read(rest, options))
+}
+
+/// A MySQL or MariaDB server from plain options, which stand in the place of a URL: `host`, `port`,
+/// `socket`, `user`, `password`, `database`, `protocol`, `ssl-mode` and the others that a URL takes
+/// behind its question mark. Their values are plain text; empty ones count as absent, and port 0 is
+/// the usual one. What they leave open comes from the customary environment, as for a URL.
+///
+/// # Errors
+/// Says which option is wrong, where it was set, and what it takes.
+pub fn resolve_mysql(given: &[(&str, &str)], env: &Environment) -> Result<Target, Error> {
+    gather(env, |options| {
+        for (name, value) in given.iter().filter(|(_, value)| !value.is_empty()) {
+            if !options.set(name, Some(value), Origin::Given) {
+                return Err(Error::UnknownOption {
+                    name: (*name).to_owned(),
+                    origin: Origin::Given.to_string(),
+                    hint: format!("Prony knows {}", options::names()),
+                });
+            }
+        }
+        Ok(Vec::new())
+    })
+}
+
+/// Puts together what all sources say. `ask` sets what was asked for itself, and gives the hosts that
+/// are more than options can say.
+fn gather(
+    env: &Environment,
+    ask: impl Fn(&mut Options) -> Result<Vec<url::Host>, Error>,
+) -> Result<Target, Error> {
     let mut warnings = Vec::new();
     let mut options = Options::default();
     options.add_environment(env);
     option_file::read_all(&mut options, env, &mut warnings)?;
     let mut asked = Options::default();
-    url::read(rest, &mut asked)?;
+    ask(&mut asked)?;
     login_file::read(
         &mut options,
         env,
         asked.non_empty("login-path"),
         &mut warnings,
     )?;
-    let hosts = url::read(rest, &mut options)?;
+    let hosts = ask(&mut options)?;
 
     let user = match options.non_empty("user") {
         Some(user) => user.to_owned(),

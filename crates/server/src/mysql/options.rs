@@ -45,6 +45,8 @@ pub(super) enum Origin {
     Environment(&'static str),
     File(PathBuf),
     Url,
+    /// By who asks for a target, option by option.
+    Given,
 }
 
 impl fmt::Display for Origin {
@@ -54,6 +56,7 @@ impl fmt::Display for Origin {
             Origin::Environment(name) => f.write_str(name),
             Origin::File(path) => write!(f, "{}", path.display()),
             Origin::Url => f.write_str("the URL"),
+            Origin::Given => f.write_str("the options"),
         }
     }
 }

@@ -319,3 +319,48 @@ proptest::proptest! {
         proptest::prop_assert!(!shown.contains("zanzibar"), "{}", shown);
     }
 }
+
+#[test]
+fn plain_options_mean_what_a_url_means() {
+    let given = [
+        ("host", "127.0.0.1"),
+        ("port", "3307"),
+        ("user", "ann:/@"),
+        ("password", "s@m/e%"),
+        ("database", "a b"),
+        ("ssl-mode", "disabled"),
+    ];
+    let found = crate::resolve_mysql(&given, &env()).expect("can be read");
+    let url = "mysql://ann%3A%2F%40:s%40m%2Fe%25@127.0.0.1:3307/a%20b?ssl-mode=disabled";
+    let same = target(url, &env());
+    assert_eq!((&found.user, &found.database), (&same.user, &same.database));
+    assert_eq!(first(&found), first(&same));
+    let password = |target: &Target| {
+        let password = target.endpoints[0].password.as_ref();
+        password.map(|password| password.reveal().to_owned())
+    };
+    assert_eq!(password(&found).as_deref(), Some("s@m/e%"));
+    assert_eq!(password(&found), password(&same));
+    assert_eq!(found.tls.mode, SslMode::Disable);
+    assert!(!format!("{found:?}").contains("s@m/e%"));
+
+    let place = |given: &[(&str, &str)]| {
+        let found = crate::resolve_mysql(given, &env());
+        found
+            .map(|target| first(&target))
+            .map_err(|error| error.to_string())
+    };
+    let ok = |text: &str| Ok(text.to_owned());
+    assert_eq!(place(&[("host", "::1"), ("port", "1")]), ok("tcp:[::1]:1"));
+    let zero = [("host", "127.0.0.1"), ("port", "0")];
+    assert_eq!(place(&zero), ok("tcp:127.0.0.1:3306"));
+    let local = [("host", "localhost"), ("socket", "/x/s"), ("port", "")];
+    assert_eq!(place(&local), ok("unix:/x/s"));
+    let wrong = place(&[("host", "127.0.0.1"), ("port", "99999")]).expect_err("no port");
+    assert!(
+        wrong.starts_with("invalid port value: \"99999\" (from the options)"),
+        "{wrong}"
+    );
+    let unknown = place(&[("hots", "x")]).expect_err("no such option");
+    assert!(unknown.contains("\"hots\" in the options"), "{unknown}");
+}

@@ -81,6 +81,9 @@ fn refusals_are_told_as_the_server_tells_them() {
                 Some(1820),
                 "{error}"
             );
+            // As the log-in says it, of which it is a part.
+            let hint = error.hint().expect("what to do");
+            assert!(hint.contains("ALTER USER"), "{hint}");
         }
     }
 }

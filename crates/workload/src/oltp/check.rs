@@ -6,6 +6,7 @@
 use super::engine::Engine;
 use super::tables::{self, Found, Stage};
 use super::{Oltp, ready};
+use crate::commands::caller;
 use crate::findings::finding;
 use crate::words::grouped;
 use crate::{CheckReport, Error, Finding, State, sql};
@@ -74,7 +75,7 @@ fn look(control: &mut Control, workload: &Oltp) -> Result<CheckReport, Error> {
 }
 
 fn numbers(ours: &[Found], workload: &Oltp) -> Vec<Finding> {
-    let load = format!("`prony load {}` makes them", workload.data);
+    let load = format!("`{}` makes them", caller().load(workload.data, &[]));
     let text = match (ours.len(), ours.last()) {
         (0, _) | (_, None) => format!("there are no tables; {load}"),
         (count, Some(last)) if last.number as usize != count => format!(
@@ -102,7 +103,7 @@ fn unfinished(ours: &[Found], workload: &Oltp) -> Option<Finding> {
     let text = format!(
         "{}; `{}` with the options of that load continues it",
         ready::unfinished(note),
-        note.command(workload.name)
+        caller().load(workload.name, &note.sizes())
     );
     Some(finding(State::Wrong, "load", text))
 }

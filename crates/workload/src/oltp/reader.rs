@@ -40,8 +40,13 @@ impl<'a> Reader<'a> {
         self.problems.push(Error::Asked { problem, hint });
     }
 
-    fn no_such(&mut self, key: &str, text: &str, what: &str, hint: String) {
-        self.wrong(format!("{key} = {text} is not {what}"), hint);
+    fn no_such(&mut self, key: &str, text: &str, what: &'static str, hint: String) {
+        self.problems.push(Error::Value {
+            key: key.to_owned(),
+            value: text.to_owned(),
+            what,
+            hint,
+        });
     }
 
     /// A whole number; `None` where it is not given.

@@ -6,6 +6,7 @@
 use super::options::Asked;
 use super::tables::{self, Found, Note, Stage};
 use super::{Oltp, engine};
+use crate::commands::{Size, caller};
 use crate::{Error, sql};
 use prony_server::Control;
 
@@ -18,16 +19,11 @@ pub struct Ready {
     pub table_size: u32,
 }
 
-/// The command that loads what is missing.
-fn command(name: &str, tables: Option<u32>, size: Option<u32>) -> String {
-    let mut command = format!("prony load {name}");
-    if let Some(tables) = tables {
-        command += &format!(" --scale {tables}");
-    }
-    if let Some(size) = size {
-        command += &format!(" -o table_size={size}");
-    }
-    command
+/// Sizes of a load that makes what is missing.
+fn sizes(tables: Option<u32>, size: Option<u32>) -> Vec<Size<'static>> {
+    let tables = tables.map(|tables| ("scale", tables.to_string()));
+    let size = size.map(|size| ("table_size", size.to_string()));
+    tables.into_iter().chain(size).collect()
 }
 
 /// What the words of a note say of a load that did not come to its end.
@@ -44,7 +40,7 @@ pub fn ready(control: &mut Control, workload: &Oltp, asked: &Asked) -> Result<Re
     let found = tables::find(control)?;
     let again = |problem: String| Error::Data {
         problem,
-        hint: command(workload.name, asked.tables, asked.table_size),
+        hint: caller().load(workload.name, &sizes(asked.tables, asked.table_size)),
     };
     let there = found.len() as u32;
     let wanted = asked
@@ -59,14 +55,10 @@ pub fn ready(control: &mut Control, workload: &Oltp, asked: &Asked) -> Result<Re
     let used = &found[..wanted.max(1) as usize];
     let notes = used.iter().filter_map(|found| found.note.as_ref());
     if let Some(note) = notes.clone().find(|note| note.stage != Stage::Loaded) {
-        let command = note.command(workload.name);
+        let like_it = "with the options of that load";
         return Err(Error::Data {
             problem: unfinished(note),
-            hint: format!(
-                "`{command}` with the options of that load continues it; `prony clean {}` drops \
-                 what is there",
-                workload.data
-            ),
+            hint: caller().unfinished(workload.name, workload.data, &note.sizes(), like_it),
         });
     }
     if let Some(found) = used.iter().find(|found| !found.indexed[0]) {
@@ -116,7 +108,11 @@ fn size(
         let wanted = wanted.max(needed);
         return Err(Error::Data {
             problem: format!("{name} was loaded with {there} rows, and {wanted} are wanted"),
-            hint: command(workload.name, asked.tables, Some(wanted)),
+            hint: caller().anew(
+                workload.name,
+                workload.data,
+                &sizes(asked.tables, Some(wanted)),
+            ),
         });
     }
     Ok(wanted)

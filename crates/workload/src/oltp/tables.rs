@@ -8,6 +8,7 @@
 
 use super::engine::{Engine, table};
 use super::options::Asked;
+use crate::commands::{Size, caller};
 use crate::{Error, TableFacts, sql};
 use prony_server::Control;
 
@@ -104,19 +105,18 @@ impl Note {
         words.find_map(|word| word.strip_prefix(name)?.strip_prefix(' ')?.parse().ok())
     }
 
-    /// The command that continues its load, but for options that are not about size.
-    pub fn command(&self, workload: &str) -> String {
-        let mut command = format!("prony load {workload}");
-        for (name, flag) in [
-            ("tables", " --scale "),
-            ("table_size", " -o table_size="),
-            ("seed", " --seed "),
-        ] {
-            if let Some(number) = self.number(name).filter(|number| *number > 0) {
-                command += &format!("{flag}{number}");
-            }
-        }
-        command
+    /// Sizes for the command that continues its load.
+    pub fn sizes(&self) -> Vec<Size<'static>> {
+        let names = [
+            ("tables", "scale"),
+            ("table_size", "table_size"),
+            ("seed", "seed"),
+        ];
+        let size = |(noted, name)| {
+            let number = self.number(noted).filter(|number| *number > 0)?;
+            Some((name, number.to_string()))
+        };
+        names.into_iter().filter_map(size).collect()
     }
 }
 
@@ -180,6 +180,10 @@ pub fn refuse_foreign(found: &[Found], columns: &str, up_to: u32) -> Result<(), 
     let Some(foreign) = found.find(|found| found.columns != columns) else {
         return Ok(());
     };
+    let drops = |data| {
+        let sizes = [("scale", foreign.number.to_string())];
+        format!("`{}` drops it", caller().clean(data, &sizes))
+    };
     Err(Error::Data {
         problem: format!(
             "{} exists and is not a table of this workload: it has the columns ({}) instead of \
@@ -187,8 +191,8 @@ pub fn refuse_foreign(found: &[Found], columns: &str, up_to: u32) -> Result<(), 
             foreign.facts.name, foreign.columns
         ),
         hint: match foreign.columns.as_str() {
-            super::BULK_COLUMNS => "`prony clean bulk_insert` drops it".to_owned(),
-            super::COLUMNS => "`prony clean oltp_read_write` drops it".to_owned(),
+            super::BULK_COLUMNS => drops("bulk_insert"),
+            super::COLUMNS => drops("oltp_read_write"),
             _ => "rename it, or use another database or search_path: Prony drops only its own \
                   tables"
                 .to_owned(),
@@ -242,6 +246,7 @@ pub fn facts(found: Vec<Found>) -> Vec<TableFacts> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::Caller;
 
     #[test]
     fn a_note_is_read_as_it_was_left() {
@@ -263,7 +268,7 @@ mod tests {
         assert_eq!(note.number("table_size"), Some(25_000));
         assert_eq!(note.number("rows"), Some(0));
         assert_eq!(
-            note.command("hot-row"),
+            Caller::Prony.load("hot-row", &note.sizes()),
             "prony load hot-row --scale 10 -o table_size=25000 --seed 7"
         );
         for (stage, _) in Stage::ALL {

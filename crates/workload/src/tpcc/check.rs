@@ -131,9 +131,9 @@ fn look(control: &mut Control, seen: Seen) -> Result<CheckReport, Error> {
 
 fn unfinished(record: &Record) -> Finding {
     let text = format!(
-        "{}; unless it goes on, `{}` continues it, and `prony clean tpcc` drops what is there",
+        "{}; unless it goes on, {}",
         record.words(),
-        record.layout.command()
+        record.layout.continued()
     );
     finding(State::Wrong, "load-unfinished", text)
 }

@@ -5,6 +5,7 @@
 
 use super::options::{self, Asked};
 use super::schema::{Index, Table};
+use crate::commands::{Size, caller};
 use crate::oltp::engine::Engine;
 use crate::{Error, sql};
 use prony_plan::WorkloadPlan;
@@ -75,19 +76,24 @@ impl Layout {
         })
     }
 
-    /// The command that loads it.
-    pub fn command(&self) -> String {
-        let mut command = format!("prony load tpcc --scale {}", self.scale);
+    /// What to do about a load of it that did not come to its end.
+    pub fn continued(&self) -> String {
+        caller().unfinished("tpcc", "tpcc", &self.sizes(), "")
+    }
+
+    /// Sizes for the command that loads it.
+    fn sizes(&self) -> Vec<Size<'static>> {
+        let mut sizes = vec![("scale", self.scale.to_string())];
         if self.seed != 0 {
-            command += &format!(" --seed {}", self.seed);
+            sizes.push(("seed", self.seed.to_string()));
         }
         if self.population != Population::Standard {
-            command += &format!(" --profile {}", self.population.name());
+            sizes.push(("profile", self.population.name().to_owned()));
         }
         if self.partitions != 0 {
-            command += &format!(" --partitions {}", self.partitions);
+            sizes.push(("partitions", self.partitions.to_string()));
         }
-        command
+        sizes
     }
 
     /// In words, after `a load of`: `10 warehouses (seed 7)`.
@@ -209,6 +215,7 @@ pub fn found(control: &mut Control) -> Result<(Population, u32), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::Caller;
 
     const PLAIN: Layout = Layout {
         scale: 10,
@@ -219,7 +226,8 @@ mod tests {
 
     #[test]
     fn the_command_names_what_is_not_usual() {
-        assert_eq!(PLAIN.command(), "prony load tpcc --scale 10");
+        let command = |layout: Layout| Caller::Prony.load("tpcc", &layout.sizes());
+        assert_eq!(command(PLAIN), "prony load tpcc --scale 10");
         assert_eq!(PLAIN.words(), "10 warehouses (seed 0)");
         let other = Layout {
             seed: 7,
@@ -227,8 +235,8 @@ mod tests {
             partitions: 4,
             ..PLAIN
         };
-        let command = "prony load tpcc --scale 10 --seed 7 --profile hammerdb --partitions 4";
-        assert_eq!(other.command(), command);
+        let told = "prony load tpcc --scale 10 --seed 7 --profile hammerdb --partitions 4";
+        assert_eq!(command(other), told);
         let words = "10 warehouses (seed 7, profile hammerdb, 4 partitions)";
         assert_eq!(other.words(), words);
     }

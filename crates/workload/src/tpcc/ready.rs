@@ -6,6 +6,7 @@
 use super::record;
 use super::rights;
 use super::schema::{CUSTOMERS, DISTRICTS, ITEMS, Table};
+use crate::commands::caller;
 use crate::{Error, catalog, sql};
 use prony_server::Control;
 
@@ -16,7 +17,8 @@ use prony_server::Control;
 /// for.
 pub fn scale_for_run(control: &mut Control, asked: Option<u32>) -> Result<u32, Error> {
     let wanted = asked.map_or("N".to_owned(), |scale| scale.to_string());
-    let again = format!("prony load tpcc --scale {wanted}");
+    let sizes = [("scale", wanted)];
+    let again = caller().load("tpcc", &sizes);
     let data = |problem: String| Error::Data {
         problem,
         hint: again.clone(),
@@ -24,10 +26,7 @@ pub fn scale_for_run(control: &mut Control, asked: Option<u32>) -> Result<u32, E
     if let Some(record) = record::find(control)? {
         return Err(Error::Data {
             problem: record.words(),
-            hint: format!(
-                "`{}` continues it; `prony clean tpcc` drops what is there",
-                record.layout.command()
-            ),
+            hint: record.layout.continued(),
         });
     }
     let found = catalog::find::<Table>(control)?;
@@ -51,7 +50,8 @@ pub fn scale_for_run(control: &mut Control, asked: Option<u32>) -> Result<u32, E
         Some(asked) if asked != scale => Err(Error::Data {
             problem: format!("the data has scale {scale}, and scale {asked} was asked for"),
             hint: format!(
-                "leave the scale out to run on what is there, or: prony load tpcc --scale {asked}"
+                "leave the scale out to run on what is there, or: {}",
+                caller().anew("tpcc", "tpcc", &sizes)
             ),
         }),
         _ => Ok(scale),

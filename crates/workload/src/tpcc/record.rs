@@ -173,10 +173,7 @@ impl Record {
         }
         Err(Error::Data {
             problem: format!("{}; {} are asked for now", self.words(), asked.words()),
-            hint: format!(
-                "`{}` continues it; `prony clean tpcc` drops what is there",
-                self.layout.command()
-            ),
+            hint: self.layout.continued(),
         })
     }
 }

@@ -25,6 +25,7 @@ use prony_drive::{Driven, Tap};
 use prony_plan::{DrivePlan, WorkloadPlan};
 use prony_server::{Control, Facts, Product as Engine, Target};
 use prony_store::Run;
+use prony_workload::commands::Caller;
 use prony_workload::{Error, Loaded, Workload};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
@@ -188,7 +189,11 @@ fn prepare(means: &Means<'_>) -> Result<(Ready, Control), String> {
 /// of Prony's own.
 fn unfit(error: &Error, product: Product) -> String {
     match error {
-        Error::Data { problem, hint } if !hint.contains("prony ") && !hint.contains("mode = ") => {
+        Error::Data { problem, hint }
+            if *hint != Caller::Hammerdb.load(WORKLOAD, &[])
+                && !hint.contains("prony ")
+                && !hint.contains("mode = ") =>
+        {
             format!("{problem}\n{hint}")
         }
         Error::Data { problem, .. } => format!(

@@ -110,10 +110,13 @@ fn load(
     };
     let loaded = workload.load(&asked, told, &stop);
     if let Err(error) = loaded {
-        // Its hints speak of Prony's own command; a build that was broken off goes on likewise.
         let what = match error {
             Error::Stopped { .. } => "the build was stopped".to_owned(),
             Error::LoadFailed { problem, .. } => problem,
+            // Nothing was begun, and it says itself what to do.
+            Error::Data { .. } | Error::Asked { .. } | Error::Value { .. } => {
+                return Err(error.to_string());
+            }
             other => other.to_string(),
         };
         return Err(format!(

@@ -116,6 +116,13 @@ fn what_is_broken_off_is_said_and_kept() {
         shown.contains("buildschema with the same settings continues"),
         "{shown}"
     );
+    let check = format!(
+        "{}diset tpcc pg_count_ware 50\ncheckschema\n",
+        hammer.head()
+    );
+    let checked = String::from_utf8_lossy(&hammer.input(&check).stdout).into_owned();
+    assert!(checked.contains("`buildschema` "), "{checked}");
+    assert!(!checked.contains("prony load"), "{checked}");
     control
         .execute("DROP DATABASE broken WITH (FORCE)")
         .expect("it goes");

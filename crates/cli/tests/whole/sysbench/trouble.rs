@@ -186,8 +186,64 @@ fn tables_that_are_there_are_not_loaded_over() {
             run.err.contains("sbtest1 was loaded with 100 rows"),
             "{run:?}"
         );
+        let hint = "hint: `sysbench oltp_read_write --tables=1 cleanup`, then `sysbench \
+                    oltp_point_select --tables=1 --table-size=200 prepare`";
+        assert!(run.err.contains(hint), "{run:?}");
         assert_eq!(queries(&run.ok()), (10.0, 0.0, 0.0));
     }
+}
+
+/// To look at a table by reading it is not to know whether it is there.
+#[test]
+fn a_table_that_may_not_be_read_is_there() {
+    let bench = Bench::new(Driver::Pgsql, "sb_unread");
+    let owner = "create role sb_unread login password 'sesame'; \
+                 create table sbtest2 (x int); grant usage, create on schema public to sb_unread";
+    bench.control().execute(owner).expect("a role");
+    let words = "--pgsql-user=sb_unread --pgsql-password=sesame --tables=2 --table-size=10 \
+                 oltp_read_only prepare";
+    let out = bench.sysbench(words).failed(1);
+    assert!(out.contains("Creating table 'sbtest2'"), "{out}");
+    assert!(out.contains("relation \"sbtest2\" already exists"), "{out}");
+    assert_eq!(tables(&bench), 1);
+    let away = "drop owned by sb_unread; drop role sb_unread";
+    bench.control().execute(away).expect("it goes");
+}
+
+#[test]
+fn a_prepare_that_is_broken_off_names_sysbenchs_own_commands_once() {
+    let bench = Bench::new(Driver::Mysql, "sb_broken");
+    let words = "--tables=4 --table-size=5000000 oltp_read_only prepare";
+    let child = bench
+        .command(words)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let begun = Instant::now();
+    let filled = "select count(*) from information_schema.tables where table_schema = database() \
+                  and table_name = 'sbtest1' and data_length > 1000000";
+    while crate::common::number(&mut bench.control(), filled) == 0 {
+        assert!(begun.elapsed() < PATIENCE, "it does not load");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    crate::common::signal(&child, "-INT");
+    let ended = bench.ended(child.wait_with_output().expect("it ends"));
+    let all = format!("{}{}", ended.out, ended.err);
+    assert!(
+        !all.contains("prony load") && !all.contains("prony clean"),
+        "{all}"
+    );
+    assert!(
+        ended
+            .out
+            .ends_with("function failed: the load was stopped\n"),
+        "{all}"
+    );
+    let drops = "`sysbench oltp_read_write --tables=4 cleanup` drops them";
+    assert_eq!(all.matches(drops).count(), 1, "{all}");
+    bench.sysbench("--tables=4 oltp_read_write cleanup").ok();
+    assert_eq!(tables(&bench), 0);
 }
 
 #[test]
@@ -258,7 +314,22 @@ fn what_prony_does_not_do_it_says() {
             "--db-ps-mode=foo oltp_read_only run",
             "Invalid value for db-ps-mode: foo",
         ),
-        ("--tables=0 oltp_read_only prepare", "tables = 0"),
+        (
+            "--tables=0 oltp_read_only prepare",
+            "FATAL: --tables=0 is not a possible number: 1 to ",
+        ),
+        (
+            "--table-size=abc oltp_read_only run",
+            "FATAL: --table-size=abc is not a possible number: 1 to ",
+        ),
+        (
+            "--mysql-port=abc oltp_read_only run",
+            "FATAL: Invalid value for --mysql-port: abc.",
+        ),
+        (
+            "--mysql-port=99999 oltp_read_only prepare",
+            "FATAL: Invalid value for --mysql-port: 99999.",
+        ),
     ] {
         let ended = bench.sysbench(words);
         let all = format!("{}{}", ended.out, ended.err);

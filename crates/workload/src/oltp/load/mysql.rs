@@ -10,63 +10,15 @@
 use super::super::engine::table;
 use super::super::tables::{Found, Stage};
 use super::{Job, Remains};
+use crate::load_mysql::{Manner, Way};
 use crate::loader::{Loader, all_stored};
 use crate::parts::{self, Queue};
 use crate::{Error, Phase, sql};
 use prony_server::{Control, Protocol, Target};
 use std::ops::Range;
 
-/// Bytes of rows in one statement, if the server takes them: it is committed as a whole, which is
-/// a wait for the disk, and what a stop has to wait for.
-const STATEMENT_BYTES: u64 = 4 << 20;
-/// The same of an `INSERT`, of which the server keeps each value apart before it stores the first.
-const INSERT_BYTES: u64 = 1 << 20;
-/// What a statement takes beside its rows, and a row at the most.
-const SPARE_BYTES: u64 = 1024;
-
-/// How rows get there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// `LOAD DATA LOCAL` from memory, where the server allows it.
-    LoadData,
-    /// `INSERT`s of many rows.
-    Insert,
-}
-
-/// How rows get there, and how many bytes of them at once.
-#[derive(Clone, Copy, Debug)]
-struct Manner {
-    way: Way,
-    bytes: usize,
-}
-
-impl Manner {
-    /// As the server allows. `sharing`: so many loaders fill one table that numbers its rows.
-    fn of(control: &mut Control, sharing: u32) -> Result<Manner, Error> {
-        let settings = "select @@local_infile, @@max_allowed_packet, @@innodb_autoinc_lock_mode";
-        let row = sql::row(control, "reading the server's limits", settings)?;
-        // Else a LOAD DATA keeps all others out of such a table until it ends. It takes the server
-        // half the time of an INSERT, so two loaders are as well off by turns.
-        let alone = sharing > 2 && row.int(2) != Some(2);
-        let (way, most) = match row.int(0) == Some(1) && !alone {
-            true => (Way::LoadData, STATEMENT_BYTES),
-            false => (Way::Insert, INSERT_BYTES),
-        };
-        let packet = row.int(1).and_then(|bytes| u64::try_from(bytes).ok());
-        let bytes = packet.unwrap_or(0).saturating_sub(SPARE_BYTES).min(most);
-        Ok(Manner {
-            way,
-            bytes: bytes.max(1) as usize,
-        })
-    }
-
-    fn words(self) -> &'static str {
-        match self.way {
-            Way::LoadData => "LOAD DATA from memory",
-            Way::Insert => "INSERTs of many rows",
-        }
-    }
-}
+/// A row and the head of a statement take no more.
+const ROW_BYTES: usize = 1024;
 
 impl Job<'_> {
     pub(super) fn on_mysql(
@@ -86,7 +38,7 @@ impl Job<'_> {
             true => self.request.jobs,
             false => 0,
         };
-        let manner = Manner::of(control, sharing)?;
+        let manner = Manner::of_sharing(control, sharing)?;
         if whole {
             self.whole_tables(&target, &missing, manner)?;
         } else {
@@ -187,35 +139,25 @@ impl Job<'_> {
         self.loader.meter.enter(Phase::Rows, "");
         let name = table(number);
         let doing = format!("sending rows of {name}");
-        let load = format!(
-            "load data local infile 'rows' into table {name} character set latin1 (id, k, c, pad)"
-        );
-        let insert = self.engine.insert_rows(number, true);
-        let mut bytes = Vec::with_capacity(manner.bytes + SPARE_BYTES as usize);
+        let begin = manner.begin(&name, "id, k, c, pad");
+        let mut bytes = Vec::with_capacity(manner.bytes + ROW_BYTES);
         while !rows.is_empty() {
             self.loader.go_on()?;
             let first = rows.start;
             bytes.clear();
-            if manner.way == Way::Insert {
-                bytes.extend_from_slice(insert.as_bytes());
-            }
+            manner.head(&begin, &mut bytes);
             while bytes.len() < manner.bytes
                 && let Some(row) = rows.next()
             {
                 match manner.way {
                     Way::LoadData => self.content.line(number, row, &mut bytes),
                     Way::Insert => {
-                        if row > first {
-                            bytes.push(b',');
-                        }
                         self.content.literal(number, row, true, &mut bytes);
+                        bytes.push(b',');
                     }
                 }
             }
-            let stored = match manner.way {
-                Way::LoadData => control.load_data(&load, &bytes),
-                Way::Insert => control.execute(std::str::from_utf8(&bytes).unwrap_or_default()),
-            };
+            let stored = manner.store(control, &begin, &mut bytes);
             let stored = stored.map_err(|source| sql::server(&doing, source))?;
             all_stored(&name, rows.start - first, stored)?;
             self.loader

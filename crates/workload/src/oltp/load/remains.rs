@@ -5,6 +5,7 @@
 
 use super::super::Oltp;
 use crate::Error;
+use crate::commands::{self, Caller, Size};
 use crate::remains::Broken;
 use std::sync::atomic::AtomicBool;
 
@@ -31,11 +32,11 @@ impl Remains {
         size_mb: u64,
         stop: &AtomicBool,
     ) -> Error {
-        let begun = format!(
-            "tables without all their rows or indexes, which no run accepts; `prony load {}` with \
-             the same options and seed keeps those that are filled, `prony clean {}` drops them",
-            workload.name, workload.data
-        );
+        let caller = commands::caller();
+        let sizes = [("scale", tables.to_string())];
+        let begun = begun(caller, workload, &sizes);
+        let clean = caller.clean(workload.data, &sizes);
+        let anew = format!("`{clean}`, then prepare them again");
         let remains = match self {
             Remains::Untouched => "nothing: the database is as it was before",
             Remains::Committing => {
@@ -44,8 +45,10 @@ impl Remains {
             Remains::Begun => &begun,
             Remains::Loaded => "all tables with rows and indexes; only the last VACUUM is missing",
         };
-        let again = match self {
-            Remains::Untouched => "start the load again",
+        let again = match (self, caller) {
+            (Remains::Untouched, _) => "start the load again",
+            // It refuses tables that are there.
+            (_, Caller::Sysbench) => &anew,
             _ => "start the load again with the same options and seed: it goes on",
         };
         let broken = Broken {
@@ -59,9 +62,31 @@ impl Remains {
     }
 }
 
+/// What a load has left that was broken off between its first table and its last note.
+fn begun(caller: Caller, workload: &Oltp, sizes: &[Size<'_>]) -> String {
+    let clean = caller.clean(workload.data, sizes);
+    match caller {
+        Caller::Prony => format!(
+            "tables without all their rows or indexes, which no run accepts; `{}` with the same \
+             options and seed keeps those that are filled, `{clean}` drops them",
+            caller.load(workload.name, &[])
+        ),
+        _ => format!("tables without all their rows or indexes; `{clean}` drops them"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sysbench_is_told_of_its_own_commands() {
+        let sizes = [("scale", "3".to_owned())];
+        let text = begun(Caller::Sysbench, &crate::oltp::OLTP_READ_ONLY, &sizes);
+        assert!(!text.contains("prony"), "{text}");
+        let drops = "`sysbench oltp_read_write --tables=3 cleanup` drops them";
+        assert!(text.ends_with(drops), "{text}");
+    }
 
     #[test]
     fn what_is_left_is_said() {

@@ -20,6 +20,7 @@ use super::record::{self, Record};
 use super::rows::{Content, Rows, order_lines};
 use super::schema::{MAX_SCALE, Table};
 use crate::catalog::{self, Found};
+use crate::commands::caller;
 use crate::loader::{self, Loader};
 use crate::oltp::engine::Engine;
 use crate::parts::{self, Queue};
@@ -105,16 +106,23 @@ enum Remains {
 
 impl Remains {
     fn explain(self, error: Error, scale: u32, stop: &AtomicBool) -> Error {
+        let caller = caller();
+        let committing = format!(
+            "either new tables or the old ones: the server's answer to the commit was lost{}",
+            caller
+                .check("tpcc")
+                .map_or(String::new(), |check| format!("; `{check}` tells"))
+        );
+        let begun = format!(
+            "tables without all their rows or keys, which no run accepts; `{}` with the same scale \
+             and seed continues, `{}` drops them",
+            caller.load("tpcc", &[]),
+            caller.clean("tpcc", &[])
+        );
         let remains = match self {
             Remains::Untouched => "nothing: the database is as it was before",
-            Remains::Committing => {
-                "either new tables or the old ones: the server's answer to the commit was lost; \
-                 `prony check tpcc` tells"
-            }
-            Remains::Begun => {
-                "tables without all their rows or keys, which no run accepts; `prony load tpcc` \
-                 with the same scale and seed continues, `prony clean tpcc` drops them"
-            }
+            Remains::Committing => &committing,
+            Remains::Begun => &begun,
             Remains::Loaded => "all tables with rows and keys",
         };
         let again = if self == Remains::Untouched {
@@ -371,7 +379,10 @@ fn refuse_missing(record: &Record, found: &[Found<Table>]) -> Result<(), Error> 
             record.words(),
             missing.name()
         ),
-        hint: "`prony clean tpcc` drops the others; then load anew".to_owned(),
+        hint: format!(
+            "`{}` drops the others; then load anew",
+            caller().clean("tpcc", &[])
+        ),
     })
 }
 
