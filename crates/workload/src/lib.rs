@@ -14,6 +14,7 @@ pub mod random;
 pub mod registry;
 pub mod script;
 pub mod stop;
+pub mod sysbench;
 pub mod tpcb;
 pub mod tpcc;
 pub mod workload;

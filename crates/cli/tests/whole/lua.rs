@@ -330,8 +330,8 @@ fn a_run_whose_script_cannot_be_stopped_is_stored_as_far_as_it_went() {
     let scene = Scene::maria("lua_stuck");
     scene.write(
         "stuck.lua",
-        "ffi.cdef('int poll(void *, unsigned long, int);')\nlocal n = 0\nfunction event()\n  n = n + 1\n  \
-         ffi.C.poll(nil, 0, n > 300 and -1 or 10)\nend",
+        "ffi.cdef('int pause(void); int usleep(unsigned);')\nlocal n = 0\nfunction event()\n  n = n + 1\n  \
+         ffi.C.usleep(10000)\n  if n > 300 then ffi.C.pause() end\nend",
     );
     let patience = [("PRONY_LUA_PATIENCE", "1")];
     let (status, out, _) = scene.called("./stuck.lua --time=0 --events=0 run", &patience);
@@ -346,7 +346,7 @@ fn a_run_whose_script_cannot_be_stopped_is_stored_as_far_as_it_went() {
     assert_eq!(scene.stored(), ["json"]);
     scene.write(
         "early.lua",
-        "ffi.cdef('int poll(void *, unsigned long, int);')\nfunction thread_init() ffi.C.poll(nil, 0, -1) end\nfunction event() end",
+        "ffi.cdef('int pause(void);')\nfunction thread_init() ffi.C.pause() end\nfunction event() end",
     );
     let (status, out, _) = scene.called("./early.lua run", &patience);
     assert_eq!(status, 1, "{out}");

@@ -6,16 +6,8 @@
 use super::options::{Database, Mysql};
 use super::printed::fatal;
 use prony_plan::QueryMode;
+use prony_workload::sysbench::Driver;
 use std::fmt;
-
-/// The sort of server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Driver {
-    /// MySQL, MariaDB.
-    Mysql,
-    /// PostgreSQL.
-    Pgsql,
-}
 
 /// Where a connection to MySQL goes. Shown as sysbench's messages name it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -32,18 +32,18 @@ mod spec;
 pub use args::{Host, read};
 pub use bundled::{BUNDLED, Bundled, Command, Extra, OTHERS, Value};
 pub use compat::{BadCompat, COMPAT_VARIABLE, Compat};
-pub use connect::{Driver, Endpoint, driver, endpoints, ps_mode};
+pub use connect::{Endpoint, driver, endpoints, ps_mode};
 pub use header::{THREADS_STARTED, WORKERS, command_header, run_header};
 pub use help::help;
 pub use histogram::{BUCKETS, Histogram, bucket, bucket_value_ms};
 pub use messages::*;
 pub use options::{
-    Database, Given, Ignored, Invocation, Mysql, Native, PGSQL_IGNORED, Pgsql, Random, Script,
-    ScriptSource, Settings,
+    Database, Given, Invocation, Mysql, Native, Pgsql, Random, Script, ScriptSource, Settings,
 };
 pub use plan::{drive_plan, load_jobs, unsupported, workload_plan};
 pub use printed::{Level, Printed, Refused, debug, fatal, warning};
 pub use progress::{Counters, Progress, Queue, progress};
+pub use prony_workload::sysbench::{Driver, Ignored};
 pub use reading::read_output;
 pub use report::{Fairness, Latency, Report, checkpoint, report};
 pub use spec::{Sort, Spec, find as find_option, key};

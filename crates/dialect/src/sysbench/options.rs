@@ -6,6 +6,7 @@ use super::bundled::{Bundled, Command};
 use super::compat::Compat;
 use super::printed::Printed;
 use prony_wire::Secret;
+use prony_workload::sysbench::Ignored;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -210,36 +211,6 @@ pub struct Mysql {
     /// `--mysql-dry-run`.
     pub dry_run: bool,
 }
-
-/// Errors after which an event starts anew.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ignored {
-    /// Any.
-    All,
-    /// These numbers of MySQL's errors.
-    Codes(Vec<u32>),
-}
-
-impl Ignored {
-    /// Errors that say that the connection is lost.
-    const LOST: [u32; 4] = [2006, 2011, 2013, 2055];
-
-    /// Whether an error starts the event anew.
-    pub fn has(&self, code: u32) -> bool {
-        match self {
-            Ignored::All => true,
-            Ignored::Codes(codes) => codes.contains(&code),
-        }
-    }
-
-    /// Whether a lost connection is opened again.
-    pub fn reconnects(&self) -> bool {
-        Self::LOST.iter().any(|code| self.has(*code))
-    }
-}
-
-/// States after which an event starts anew on PostgreSQL; no option changes them.
-pub const PGSQL_IGNORED: [&str; 3] = ["40P01", "23505", "40001"];
 
 /// `--pgsql-*`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,11 +5,12 @@
 
 use super::compat::Compat;
 use super::number;
-use super::options::{Database, Ignored, Mysql, Pgsql, Random, Settings};
+use super::options::{Database, Mysql, Pgsql, Random, Settings};
 use super::printed::{Level, Printed, Refused, fatal, warning};
 use super::spec;
 use prony_plan::MAX_CLIENTS;
 use prony_wire::Secret;
+use prony_workload::sysbench::Ignored;
 use std::collections::BTreeMap;
 
 /// Texts of general options, and what was said on the way. Not to be shown: passwords are among them.

@@ -5,8 +5,8 @@
 
 use super::answer::{Answer, Failure};
 use super::asked::{Asked, Yielded};
-use super::settings::Driver;
 use super::state::{Shared, State};
+use crate::sysbench::Driver;
 use mlua::{Lua, MultiValue, Result, Table};
 use prony_server::Control;
 use std::cell::RefCell;

@@ -3,9 +3,9 @@
 //! In: nothing. Out: plain data. Must never: be shown as a whole: the general options hold passwords,
 //! because scripts may read them.
 
-use super::ignored::Ignored;
 use super::listener::Listener;
 use crate::oltp::distribution::Distribution;
+use crate::sysbench::{Driver, Ignored};
 use prony_server::Target;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,25 +14,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub const MEMORY_LIMIT_BYTES: usize = 1 << 30;
 /// How long a script may run without asking for anything before it is taken to be stuck, seconds.
 pub const PATIENCE_S: u64 = 60;
-
-/// The sort of server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Driver {
-    /// MySQL, MariaDB.
-    Mysql,
-    /// PostgreSQL.
-    Pgsql,
-}
-
-impl Driver {
-    /// As scripts and command lines call it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Driver::Mysql => "mysql",
-            Driver::Pgsql => "pgsql",
-        }
-    }
-}
 
 /// The value of an option, as scripts see it.
 #[derive(Clone, PartialEq)]

@@ -59,6 +59,11 @@ impl Prepared {
         Some(Rc::clone(&opened.statement))
     }
 
+    /// The text of a number's statement, as the script wrote it.
+    pub fn text(&self, number: usize) -> Option<&str> {
+        Some(&self.all.get(number)?.as_ref()?.text)
+    }
+
     /// Closes it once. The statement, if it is open no more: the connection is to close it before
     /// another one is opened, which may have its number.
     pub fn close(&mut self, number: usize) -> Option<Rc<Statement>> {

@@ -2,9 +2,10 @@
 
 use super::listener::{Listener, SqlFailure};
 use super::script::Script;
-use super::settings::{Driver, Given, Random, Settings, Value};
-use super::{Command, Ignored, Refused, bundled, search_path};
+use super::settings::{Given, Random, Settings, Value};
+use super::{Command, Refused, bundled, search_path};
 use crate::oltp::distribution::Distribution;
+use crate::sysbench::{Driver, Ignored};
 use std::sync::{Arc, Mutex};
 
 /// Keeps what scripts write.

@@ -6,17 +6,17 @@
 use super::answer::{Answer, Failure, rows};
 use super::asked::{Asked, Yielded};
 use super::help::Refused;
-use super::ignored;
 use super::listener::{SqlFailure, Step};
 use super::program::Task;
-use super::settings::{Driver, Settings};
+use super::settings::Settings;
 use super::state::{Owner, Shared, State, explained, refused, words};
 use super::statements::Prepared;
 use super::values::Values;
 use super::watchdog::Beat;
+use crate::sysbench::{Driver, is_lost};
 use mlua::{LuaString, Thread, Value as LuaValue};
 use prony_session::{Db, DbError, Ended, Outcome, Query, Rows};
-use prony_wire::Value;
+use prony_wire::{Statement, Value};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -259,7 +259,7 @@ impl User {
         let Ok(sql) = text.to_str() else {
             return Ok(not_utf8("the statement"));
         };
-        let result = db.query(&sql).await.map(|reply| told(&reply));
+        let result = db.query(&sql).await.map(|reply| rows_and_columns(&reply));
         match result {
             Ok(reply) => Ok(counted(db, reply)),
             Err(error) => self.met(Step::Query, &sql, error, db).await,
@@ -277,7 +277,8 @@ impl User {
         if !db.is_prepared(&statement)
             && let Err(error) = db.prepare(&statement).await
         {
-            let answer = self.failed(Step::Prepare, &sql, &error, db);
+            let shown = self.shown(&sql, &statement);
+            let answer = self.failed(Step::Prepare, shown, &error, db);
             // The text is to be tried anew.
             self.close(id, db);
             return Ok(answer);
@@ -314,9 +315,21 @@ impl User {
             let many: Vec<Value<'_>> = (0..count).map(|place| self.values.get(place)).collect();
             db.exec(&statement, &many).await
         };
-        match result.map(|reply| told(&reply)) {
+        match result.map(|reply| rows_and_columns(&reply)) {
             Ok(reply) => Ok(counted(db, reply)),
-            Err(error) => self.met(Step::Execute, statement.sql(), error, db).await,
+            Err(error) => {
+                let text = self.prepared.text(id).unwrap_or_default();
+                let shown = self.shown(text, &statement).to_owned();
+                self.met(Step::Execute, &shown, error, db).await
+            }
+        }
+    }
+
+    /// A statement as its driver knows it: sysbench numbers the values of PostgreSQL's.
+    fn shown<'a>(&self, text: &'a str, statement: &'a Statement) -> &'a str {
+        match self.settings().driver {
+            Driver::Mysql => text,
+            Driver::Pgsql => statement.sql(),
         }
     }
 
@@ -330,9 +343,7 @@ impl User {
         db: &mut Db,
     ) -> Result<Answer, Ended> {
         let settings = self.settings();
-        let lost = ignored::is_lost(&error);
-        let is_ignored = settings.ignored.has(settings.driver, &error)
-            && (!lost || settings.ignored.reconnects());
+        let is_ignored = settings.ignored.starts_anew(settings.driver, &error);
         // A script may catch the others; an error that nobody catches ends the run without figures.
         db.count_ignored();
         if !is_ignored {
@@ -353,7 +364,7 @@ impl User {
                 return Err(ended);
             }
         }
-        if lost {
+        if is_lost(&error) {
             db.count_reconnect();
         }
         Ok(self.answer(&error, true))
@@ -362,16 +373,16 @@ impl User {
     #[cold]
     fn failed(&self, step: Step, sql: &str, error: &DbError, db: &Db) -> Answer {
         let settings = self.settings();
-        let driver = settings.driver;
-        let said = match (driver, step, db.server_error()) {
+        let told = settings.driver.told(error);
+        let said = match (settings.driver, step, db.server_error()) {
             // As psql shows it.
             (Driver::Pgsql, Step::Prepare, Some(said)) => said.in_statement(sql),
-            _ => ignored::message(driver, error),
+            _ => told.message,
         };
         settings.listener.sql_failed(&SqlFailure {
             step,
             error,
-            number: ignored::number(driver, error),
+            number: told.number,
             said: &said,
             sql,
         });
@@ -379,11 +390,11 @@ impl User {
     }
 
     fn answer(&self, error: &DbError, ignorable: bool) -> Answer {
-        let driver = self.settings().driver;
+        let told = self.settings().driver.told(error);
         Answer::Failed(Failure {
-            number: ignored::number(driver, error),
-            state: String::from_utf8_lossy(&error.code).into_owned(),
-            message: ignored::message(driver, error),
+            number: told.number,
+            state: told.state,
+            message: told.message,
             ignorable,
         })
     }
@@ -419,8 +430,9 @@ impl Drop for User {
     }
 }
 
-/// Rows and fields of a reply, where it has several results of the last.
-fn told(reply: &Rows<'_>) -> (u64, usize) {
+/// How many rows the reply gave or changed, and how many columns it has. A text of several statements has
+/// a result for each: scripts see the last one.
+fn rows_and_columns(reply: &Rows<'_>) -> (u64, usize) {
     let last = reply.results().saturating_sub(1);
     (reply.affected(), reply.columns(last).count())
 }

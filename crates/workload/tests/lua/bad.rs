@@ -1,7 +1,7 @@
 //! Scripts that are wrong.
 
 use crate::support::{Base, How, Ran, plain, ran};
-use prony_workload::lua::Ignored;
+use prony_workload::sysbench::Ignored;
 
 fn only(text: &str) -> Ran {
     plain(&Base::maria(), text)
@@ -297,5 +297,18 @@ fn a_lost_connection_is_ignored_or_ends_the_run() {
     );
     let lost = plain(&base, script);
     assert!(lost.text.contains("SQL error, errno = "), "{}", lost.text);
+    assert!(!lost.text.contains("os error"), "{}", lost.text);
+    // Placeholders are shown as each driver has them.
+    let failing = "function thread_init() con = sysbench.sql.driver():connect() con:query('create table p (a int \
+                   primary key)') s = con:prepare('insert into p values (1 + ?)') \
+                   v = s:bind_create(sysbench.sql.type.INT) s:bind_param(v) v:set(1) s:execute() con:query('alter \
+                   table p add check (a = 2)') v:set(5) end function event() s:execute() end";
+    for (base, shown) in [(base, "(1 + ?)]"), (Base::postgres(), "(1 + $1)]")] {
+        let ran = plain(&base, failing);
+        assert!(
+            ran.text.contains("FATAL: Execute ") && ran.text.contains(shown),
+            "{ran:?}"
+        );
+    }
     assert_eq!(lost.events, 1);
 }

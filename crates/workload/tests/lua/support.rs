@@ -5,10 +5,11 @@ use prony_measure::Queries;
 use prony_plan::{DrivePlan, IoEngine, Pace, QueryMode, Stop};
 use prony_server::{Control, Environment, Target, embedded};
 use prony_workload::lua::{
-    Command, Driver, Given, Ignored, Listener, Random, Refused, Script, Settings, SqlFailure, Task,
-    Value, search_path,
+    Command, Given, Listener, Random, Refused, Script, Settings, SqlFailure, Task, Value,
+    search_path,
 };
 use prony_workload::oltp::distribution::Distribution;
+use prony_workload::sysbench::{Driver, Ignored};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};

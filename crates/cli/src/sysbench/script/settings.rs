@@ -7,10 +7,10 @@ use super::super::host::System;
 use super::ear::Ear;
 use super::refuses;
 use prony_dialect::sysbench::{
-    Compat, Driver, Printed, Random as AskedRandom, Script, ScriptSource, Sort, find_option,
+    Compat, Driver, Printed, Random as AskedRandom, Script, ScriptSource, Sort, driver, find_option,
 };
 use prony_server::Target;
-use prony_workload::lua::{self, Given, Ignored, Random, Settings, Value};
+use prony_workload::lua::{self, Given, Random, Settings, Value};
 use prony_workload::oltp::distribution::Distribution;
 use std::io::{IsTerminal, Read};
 use std::path::Path;
@@ -38,10 +38,8 @@ pub fn of(
     let compat = settings.compat;
     let arguments = call.shown.iter().cloned();
     let (path, text) = read(asked)?;
-    let driver = match database.driver.as_str() {
-        "pgsql" => lua::Driver::Pgsql,
-        _ => lua::Driver::Mysql,
-    };
+    // Who asked for another one is told when threads begin.
+    let driver = driver(database).unwrap_or(Driver::Mysql);
     Ok(Settings {
         text,
         path,
@@ -57,10 +55,7 @@ pub fn of(
         threads: settings.threads,
         driver,
         server: server.map(|(_, target)| target.clone()),
-        ignored: match &database.mysql.ignored {
-            prony_dialect::sysbench::Ignored::All => Ignored::All,
-            prony_dialect::sysbench::Ignored::Codes(codes) => Ignored::Codes(codes.clone()),
-        },
+        ignored: database.mysql.ignored.clone(),
         random: random(&settings.random),
         search_path: System::default().search().to_owned(),
         c_search_path: variable("LUA_CPATH").map(|path| path.replace(";;", ";./?.so;")),
