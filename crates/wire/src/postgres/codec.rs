@@ -24,9 +24,15 @@ pub struct Codec {
     prepared: Vec<bool>,
     /// Statements whose Parse is part of the request that is not yet answered, in order.
     parsing: Vec<u16>,
-    /// Statements that the server may forget; the first `told` of them are part of the request that is
-    /// not yet answered.
-    closing: Vec<u16>,
+    /// In a box, because few programs close statements, and there are many connections.
+    closing: Option<Box<Closing>>,
+}
+
+/// Statements that the server may forget.
+#[derive(Debug, Default)]
+struct Closing {
+    ids: Vec<u16>,
+    /// So many of them are part of the request that is not yet answered.
     told: usize,
 }
 
@@ -39,8 +45,7 @@ impl Codec {
             describe,
             prepared: Vec::new(),
             parsing: Vec::new(),
-            closing: Vec::new(),
-            told: 0,
+            closing: None,
         }
     }
 
@@ -48,8 +53,7 @@ impl Codec {
     pub fn reset(&mut self) {
         self.prepared.clear();
         self.parsing.clear();
-        self.closing.clear();
-        self.told = 0;
+        self.closing = None;
     }
 
     /// Appends one request of several executions. It brings one `ReadyForQuery`: the server runs
@@ -92,7 +96,9 @@ impl Codec {
     /// Forgets a request that was begun and not sent.
     pub fn begin(&mut self) {
         self.parsing.clear();
-        self.told = 0;
+        if let Some(closing) = &mut self.closing {
+            closing.told = 0;
+        }
     }
 
     /// A statement is not used any more: the server may forget it. Its number may be another's then.
@@ -100,20 +106,23 @@ impl Codec {
         let id = statement.id();
         if self.knows(statement) {
             self.prepared[usize::from(id)] = false;
-            self.closing.push(id);
+            self.closing.get_or_insert_default().ids.push(id);
         }
     }
 
     /// Begins a request in the extended protocol with what the server may forget. To close what is not
     /// there is no error.
     pub fn closes(&mut self, out: &mut Vec<u8>) {
-        for id in &self.closing {
+        let Some(closing) = &mut self.closing else {
+            return;
+        };
+        for id in &closing.ids {
             message(out, b'C', |out| {
                 out.push(b'S');
                 name(Some(*id), out);
             });
         }
-        self.told = self.closing.len();
+        closing.told = closing.ids.len();
     }
 
     /// Appends one execution in the extended protocol; [`Codec::sync`] ends the request.
@@ -171,8 +180,10 @@ impl Codec {
             self.know(self.parsing[place]);
         }
         self.parsing.clear();
-        self.closing.drain(..self.told);
-        self.told = 0;
+        if let Some(closing) = &mut self.closing {
+            closing.ids.drain(..closing.told);
+            closing.told = 0;
+        }
     }
 
     fn bind(&self, id: Option<u16>, values: &[Value], describe: bool, out: &mut Vec<u8>) {
