@@ -41,10 +41,6 @@ pub struct Exchange {
 }
 
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one a connection, looked at for each reply: no pointer in between"
-)]
 enum Protocol {
     Postgres { codec: Codec, reply: Reply },
     Mysql(Box<mysql::exchange::Exchange>),
