@@ -606,6 +606,8 @@ fn what_is_closed_is_told_with_the_next_request_and_its_number_is_free() {
     assert_eq!(sent(&exchange), [&b"\x19\x06\0\0\0"[..], b"\x03x"]);
     assert_eq!(exchange.text(), Some("x"));
     assert_eq!(exchange.feed(OK).unwrap(), Fed::Complete);
+    // Messages name it once its reply is there.
+    assert_eq!(exchange.text(), Some("x"));
     exchange.request(one(&new, &[Value::Int(1)]));
     assert_eq!(exchange.feed(&prepared(7, 1)).unwrap(), Fed::Send);
     assert_eq!(exchange.feed(OK).unwrap(), Fed::Complete);

@@ -130,6 +130,8 @@ fn given<'a>(mysql: &'a Mysql, endpoint: &'a Endpoint, port: &'a str) -> Vec<(&'
         ("password", mysql.password.reveal()),
         ("database", &mysql.database),
         ("ssl-mode", mode),
+        // As the library of sysbench: servers from 8.0 on ask it of their usual accounts without TLS.
+        ("get-server-public-key", "1"),
     ]);
     if mode != "disabled" {
         let files = [&mysql.ssl_ca, &mysql.ssl_cert, &mysql.ssl_key];

@@ -264,9 +264,9 @@ impl Codec {
         }
     }
 
-    /// The same without what goes in front of it.
+    /// The same without what goes in front of it; after the last reply, of the last one.
     pub(crate) fn command(&self) -> &[u8] {
-        let command = self.commands.get(self.at);
+        let command = self.commands.get(self.at).or(self.commands.last());
         command.map_or(&[], |command| &self.bytes[command.bytes.clone()])
     }
 
