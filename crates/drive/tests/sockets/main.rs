@@ -143,8 +143,8 @@ fn a_slow_client_is_not_taken_for_a_slow_server() {
         // Server time is the server's own, and the way there and back on a machine that has other
         // things to do; it holds hardly anything of what the client added.
         assert!(server_ns > 0.95 * own_ns, "{io:?}: {server_ns} of {own_ns}");
-        // Two of the three others' 5 ms at least, however long the server takes on a busy machine.
-        assert!(client_ns > 10e6, "{io:?}: {client_ns}");
+        // One of the three others' 5 ms at least, however long the server takes on a busy machine.
+        assert!(client_ns > 5e6, "{io:?}: {client_ns}");
         assert!(
             server_ns - own_ns < 0.3 * client_ns,
             "{io:?}: {server_ns}, {own_ns}, {client_ns}"
