@@ -44,8 +44,7 @@ Exit codes:
   4    tables are missing, of another scale, or a consistency check failed
   5    the run ended early by itself; its partial result is printed and stored
   6    loading or cleaning failed
-  7    the figures must not be used: a check of the run says so, two runs do not compare, or a
-       report was changed
+  7    the figures must not be used: a check or a comparison says so, or a report was changed
   130  ended by Ctrl-C (SIGINT); a run's partial result is printed and stored
   143  ended by SIGTERM; a run's partial result is printed and stored";
 
