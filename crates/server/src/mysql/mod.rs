@@ -69,21 +69,21 @@ pub fn resolve_mysql(given: &[(&str, &str)], env: &Environment) -> Result<Target
 /// are more than options can say.
 fn gather(
     env: &Environment,
-    ask: impl Fn(&mut Options) -> Result<Vec<url::Host>, Error>,
+    ask: impl FnOnce(&mut Options) -> Result<Vec<url::Host>, Error>,
 ) -> Result<Target, Error> {
     let mut warnings = Vec::new();
     let mut options = Options::default();
     options.add_environment(env);
     option_file::read_all(&mut options, env, &mut warnings)?;
     let mut asked = Options::default();
-    ask(&mut asked)?;
+    let hosts = ask(&mut asked)?;
     login_file::read(
         &mut options,
         env,
         asked.non_empty("login-path"),
         &mut warnings,
     )?;
-    let hosts = ask(&mut options)?;
+    options.extend(asked);
 
     let user = match options.non_empty("user") {
         Some(user) => user.to_owned(),

@@ -94,6 +94,11 @@ impl Options {
         true
     }
 
+    /// Sets what others have set, over what is set here.
+    pub(super) fn extend(&mut self, others: Options) {
+        self.0.extend(others.0);
+    }
+
     /// The environment's variables, for what is not set otherwise.
     pub(super) fn add_environment(&mut self, env: &Environment) {
         for (variable, option) in [
