@@ -5,6 +5,7 @@
 
 use crate::style::Style;
 use crate::table::Table;
+use crate::terminal::{heading, paragraph};
 use crate::text::{cut, plain, wrap};
 use crate::units;
 use prony_judge::price::{Answer, Interval, Obstacle, Point, Prices};
@@ -315,21 +316,6 @@ fn figure(value: f64) -> String {
 fn significant(value: f64) -> String {
     let places = (2.0 - value.log10().floor()).clamp(2.0, 12.0) as usize;
     format!("{value:.places$}")
-}
-
-fn heading(out: &mut dyn Write, style: &Style, text: &str) -> io::Result<()> {
-    writeln!(out)?;
-    for line in wrap(text, style.width) {
-        writeln!(out, "{}", style.bold(&line))?;
-    }
-    Ok(())
-}
-
-fn paragraph(out: &mut dyn Write, style: &Style, text: &str) -> io::Result<()> {
-    for line in wrap(text, style.width - 2) {
-        writeln!(out, "  {line}")?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

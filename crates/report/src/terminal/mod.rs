@@ -232,7 +232,7 @@ pub(crate) fn engine(name: &str) -> String {
     }
 }
 
-fn heading(out: &mut dyn Write, style: &Style, text: &str) -> io::Result<()> {
+pub(crate) fn heading(out: &mut dyn Write, style: &Style, text: &str) -> io::Result<()> {
     writeln!(out)?;
     for line in wrap(text, style.width) {
         writeln!(out, "{}", style.bold(&line))?;
@@ -240,7 +240,7 @@ fn heading(out: &mut dyn Write, style: &Style, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-fn paragraph(out: &mut dyn Write, style: &Style, text: &str) -> io::Result<()> {
+pub(crate) fn paragraph(out: &mut dyn Write, style: &Style, text: &str) -> io::Result<()> {
     for line in wrap(text, style.width - 2) {
         writeln!(out, "  {line}")?;
     }
