@@ -16,7 +16,6 @@ use crate::lock;
 use crate::run::{Run, State};
 use crate::scan::{Journal, load_path, open_journal};
 use crate::writer::RunWriter;
-use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -229,17 +228,46 @@ impl RunStore {
         index: &mut Index,
         unreadable: &mut Vec<(PathBuf, String)>,
     ) -> Result<Vec<Summary>, StoreError> {
-        let documents = self.files("json")?;
-        match update_from(index, &documents, unreadable) {
+        match self.update_from(index, unreadable) {
             Err(StoreError::Index(error)) => {
                 *index = match is_broken(&error) {
                     true => Index::replace(&self.index_path())?,
                     false => Index::in_memory()?,
                 };
-                update_from(index, &documents, unreadable)
+                self.update_from(index, unreadable)
             }
             done => done,
         }
+    }
+
+    /// Looks at the index before the documents: a row that another Prony adds between the two has
+    /// its document by then, and is not taken for that of a deleted one.
+    fn update_from(
+        &self,
+        index: &mut Index,
+        unreadable: &mut Vec<(PathBuf, String)>,
+    ) -> Result<Vec<Summary>, StoreError> {
+        let mut known = index.prints()?;
+        let mut put = Vec::new();
+        let mut broken = Vec::new();
+        for (id, (path, meta)) in self.files("json")? {
+            let print = print(&meta);
+            if known.remove(&id) == Some(print) {
+                continue;
+            }
+            match read_document(&path) {
+                Ok(run) => put.push((Summary::of(&id, &run), print)),
+                Err(error) => {
+                    broken.push(id);
+                    unreadable.push((path, error.to_string()));
+                }
+            }
+        }
+        broken.extend(known.into_keys());
+        if !put.is_empty() || !broken.is_empty() {
+            index.change(&put, &broken)?;
+        }
+        index.summaries()
     }
 
     fn load_id(&self, id: &str) -> Result<Run, StoreError> {
@@ -257,34 +285,6 @@ impl RunStore {
             asked: id.to_owned(),
         })
     }
-}
-
-fn update_from(
-    index: &mut Index,
-    documents: &BTreeMap<String, (PathBuf, Metadata)>,
-    unreadable: &mut Vec<(PathBuf, String)>,
-) -> Result<Vec<Summary>, StoreError> {
-    let mut known = index.prints()?;
-    let mut put = Vec::new();
-    let mut broken = Vec::new();
-    for (id, (path, meta)) in documents {
-        let print = print(meta);
-        if known.remove(id) == Some(print) {
-            continue;
-        }
-        match read_document(path) {
-            Ok(run) => put.push((Summary::of(id, &run), print)),
-            Err(error) => {
-                broken.push(id.clone());
-                unreadable.push((path.clone(), error.to_string()));
-            }
-        }
-    }
-    broken.extend(known.into_keys());
-    if !put.is_empty() || !broken.is_empty() {
-        index.change(&put, &broken)?;
-    }
-    index.summaries()
 }
 
 fn print(meta: &Metadata) -> Print {

@@ -106,7 +106,7 @@ fn several_processes_share_a_store() {
     let children: Vec<_> = (0..4)
         .map(|_| {
             Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "child_that_stores"])
+                .args(["--exact", "child_that_stores", "--nocapture"])
                 .env(FOLDER, folder.path())
                 .stdout(Stdio::null())
                 .spawn()
