@@ -41,6 +41,7 @@ pub(crate) fn healthy() -> Run {
         state: State::Complete,
         ended_because: None,
         imported: None,
+        experiment: None,
         build: Build {
             profile: "release".to_owned(),
             ..Build::default()

@@ -65,6 +65,7 @@ pub fn closed() -> Run {
         state: State::Complete,
         ended_because: None,
         imported: None,
+        experiment: None,
         build: Build {
             version: "0.1.0".into(),
             target: "x86_64-linux".into(),

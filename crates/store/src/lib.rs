@@ -5,6 +5,7 @@
 
 mod document;
 mod error;
+mod experiment;
 mod figures;
 mod histogram;
 mod id;
@@ -22,6 +23,7 @@ mod writer;
 
 pub use document::read_document;
 pub use error::StoreError;
+pub use experiment::Experiment;
 pub use figures::{client, figures, latency, second, timing};
 pub use histogram::{decode_histogram, encode_histogram};
 pub use id::started_now;

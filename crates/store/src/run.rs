@@ -3,6 +3,7 @@
 //! In: figures, plan and observations. Out: one JSON document with a schema version. Must never:
 //! hold a password; change a figure. All times are seconds or nanoseconds, as the names say.
 
+use crate::experiment::Experiment;
 use crate::imported::Imported;
 use crate::named::{Limit, QueryCounts, Rate, Share};
 use crate::observed::Observed;
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Version of this document. Readers refuse a newer major part.
-pub const SCHEMA_VERSION: &str = "1.1";
+pub const SCHEMA_VERSION: &str = "1.2";
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,6 +30,9 @@ pub struct Run {
     /// It was not driven by Prony: its figures are what another tool printed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
+    /// It is one of the repeats of an experiment; absent for a run by itself, as before version 1.2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub experiment: Option<Experiment>,
     /// Which Prony.
     pub build: Build,
     /// Which client machine.
@@ -81,6 +85,7 @@ impl Default for Run {
             state: State::Running,
             ended_because: None,
             imported: None,
+            experiment: None,
             build: Build::default(),
             host: Host::default(),
             asked: Value::Null,
