@@ -1,9 +1,10 @@
 //! Databases of a test's own, loads and runs on them.
 
+pub use crate::plans::{drive, plan};
 use crate::stop::StopAt;
 use prony_drive::{Driven, Job, Observer, Start, run};
 use prony_measure::{ErrorEntry, Tally};
-use prony_plan::{DrivePlan, IoEngine, Pace, QueryMode, Stop, WorkloadPlan};
+use prony_plan::{DrivePlan, QueryMode, Stop};
 use prony_server::{Control, Environment, Target, embedded};
 use prony_session::Share;
 use prony_workload::{
@@ -11,7 +12,6 @@ use prony_workload::{
 };
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 /// One database.
 pub struct Base {
@@ -122,18 +122,6 @@ pub fn workload(name: &str) -> &'static dyn Workload {
     find(name).expect("listed")
 }
 
-/// A plan with these options.
-pub fn plan(name: &str, options: &[(&str, &str)]) -> WorkloadPlan {
-    let options = options.iter();
-    WorkloadPlan {
-        name: name.to_owned(),
-        scale: None,
-        options: options
-            .map(|(key, value)| ((*key).to_owned(), (*value).into()))
-            .collect(),
-    }
-}
-
 /// What became of a run.
 pub struct Ran {
     pub committed: u64,
@@ -161,22 +149,8 @@ pub fn ran(
 ) -> Ran {
     let loaded = base.program(name, options).expect("the data is there");
     let drive = DrivePlan {
-        clients,
-        threads: 2,
-        pace: Pace::Closed,
-        stop: Stop::Transactions(transactions),
-        warmup: Duration::ZERO,
-        grace: Duration::from_secs(60),
-        latency_limit: None,
-        reconnect: true,
-        connect_counts: true,
         protocol,
-        describe: false,
-        io: IoEngine::Auto,
-        connect_per_transaction: false,
-        tcp_sample: 0,
-        seed: None,
-        pin: false,
+        ..drive(clients, Stop::Transactions(transactions))
     };
     let job = Job {
         program: &*loaded.program,
