@@ -249,3 +249,27 @@ pub fn broken_load_goes_on(
     let again = base.load("oltp_read_write", &options, 2);
     assert_eq!(again.rows, 120_000, "a load that is whole is replaced");
 }
+
+/// Runs each workload whose transactions leave as many rows as they found, and holds their parts.
+pub fn run_what_keeps_rows(base: &Base, protocol: QueryMode) {
+    for (name, [reads, writes, others]) in [
+        ("oltp_read_write", [14, 4, 2]),
+        ("oltp_read_only", [14, 0, 2]),
+        ("oltp_write_only", [0, 4, 2]),
+        ("oltp_point_select", [1, 0, 0]),
+        ("oltp_update_index", [0, 1, 0]),
+        ("oltp_update_non_index", [0, 1, 0]),
+        ("select_random_points", [1, 0, 0]),
+        ("select_random_ranges", [1, 0, 0]),
+    ] {
+        let what = format!("{name} {protocol:?}");
+        let ran = ran(base, name, &[("rand_type", "uniform")], protocol, (4, 25));
+        is_whole(&ran, 100, &what);
+        let now = parts(&ran);
+        assert_eq!(now[0], reads * 100, "{what}");
+        assert_eq!(now[1] + now[2], (writes + others) * 100, "{what}");
+        // An update that waited for a row finds none where another user replaced it.
+        let missed = now[2] - others * 100;
+        assert!(missed <= 10, "{what}: {now:?}");
+    }
+}
