@@ -78,7 +78,13 @@ fn two_equal_systems_give_no_difference_in_95_of_100() {
 #[test]
 fn equals_that_scatter_differently_give_none_either() {
     let mut random = Random(2);
-    for (few, many, wild) in [(3, 5, 3.0), (5, 5, 4.0), (3, 3, 2.0), (5, 3, 3.0), (10, 4, 2.0)] {
+    for (few, many, wild) in [
+        (3, 5, 3.0),
+        (5, 5, 4.0),
+        (3, 3, 2.0),
+        (5, 3, 3.0),
+        (10, 4, 2.0),
+    ] {
         let promised = if many < few { 0.08 } else { ALPHA };
         let [_, most] = bounds(PAIRS, promised);
         let false_ones = found(|| {
@@ -130,7 +136,10 @@ fn a_difference_of_3_per_cent_is_found_at_the_promised_power() {
             estimate.p() < ALPHA && estimate.ratio() > 1.0
         });
         println!("{count} runs, {scatter:.4}: {hits}");
-        assert!(hits >= least && hits <= most, "{count} runs, {scatter}: {hits}");
+        assert!(
+            hits >= least && hits <= most,
+            "{count} runs, {scatter}: {hits}"
+        );
     }
 }
 
@@ -192,7 +201,10 @@ fn seconds_find_what_is_there() {
             detectable += estimate.detectable(ALPHA) - 1.0;
             estimate.p() < ALPHA && estimate.ratio() > 1.0
         });
-        println!("{memory}: {hits}, detectable {:.4}", detectable / f64::from(PAIRS));
+        println!(
+            "{memory}: {hits}, detectable {:.4}",
+            detectable / f64::from(PAIRS)
+        );
         // Independent seconds have an error of 0.1 x sqrt(2 / 600) = 0.58 %: 3 % are five of it. With a
         // memory of a half it is sqrt(3) times that, and 3 % are three.
         let promised = if memory == 0.0 { 0.99 } else { 0.75 };
@@ -209,13 +221,20 @@ fn several_equals_against_one_base_are_one_family() {
         let false_ones = found(|| {
             let base = random.runs(5, 16_000.0, 0.02);
             let p_values: Vec<f64> = (0..variants)
-                .map(|_| welch(&base, &random.runs(5, 16_000.0, 0.02), 0.0).unwrap().p())
+                .map(|_| {
+                    welch(&base, &random.runs(5, 16_000.0, 0.02), 0.0)
+                        .unwrap()
+                        .p()
+                })
                 .collect();
             uncorrected += u32::from(p_values.iter().any(|p| *p < ALPHA));
             holm(&p_values, ALPHA).iter().any(|step| step.found)
         });
         println!("{variants}: {false_ones}, uncorrected {uncorrected}");
         assert!(false_ones <= most, "{variants}: {false_ones}");
-        assert!(uncorrected > most, "{variants}: the test would pass without");
+        assert!(
+            uncorrected > most,
+            "{variants}: the test would pass without"
+        );
     }
 }

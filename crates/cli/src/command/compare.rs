@@ -42,7 +42,10 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         surely: args.fail_if_unsure,
     });
     let runs: Vec<Vec<&Run>> = sides.iter().map(|side| side.runs.clone()).collect();
-    let xml_alone = args.junit.as_deref().is_some_and(|file| file.as_os_str() == "-");
+    let xml_alone = args
+        .junit
+        .as_deref()
+        .is_some_and(|file| file.as_os_str() == "-");
     if let Some(file) = args.junit.as_deref().filter(|_| !xml_alone) {
         write_xml(file, &runs, &found, limit)?;
     }
@@ -60,7 +63,10 @@ fn exit(found: &Sides, limit: Option<Limit>) -> Exit {
         return Exit::Invalid;
     }
     let broken = |limit: Limit| {
-        let gates = found.against.iter().map(|one| found.gate(one, limit.allowed));
+        let gates = found
+            .against
+            .iter()
+            .map(|one| found.gate(one, limit.allowed));
         let mut gates = gates.map(|gate| gate.unwrap_or(Gate::Unsure));
         gates.any(|gate| gate == Gate::Slower || (gate == Gate::Unsure && limit.surely))
     };
@@ -86,7 +92,11 @@ fn sides(store: &RunStore, asked: &[String]) -> Result<Vec<Loaded>, Failure> {
     }
     if found.len() > MOST {
         let what = format!("{} sides are too many to be told apart", found.len());
-        return Err(Failure::new(Exit::Usage, what, format!("name up to {MOST}")));
+        return Err(Failure::new(
+            Exit::Usage,
+            what,
+            format!("name up to {MOST}"),
+        ));
     }
     for (place, side) in found.iter().enumerate() {
         let before = found[..place].iter().flat_map(|side| &side.runs);
@@ -113,7 +123,11 @@ fn side(store: &RunStore, asked: &str, alone: bool) -> Result<Vec<Loaded>, Failu
         let runs: Vec<Run> = runs.collect::<Result<_, _>>()?;
         if runs.is_empty() {
             let what = "a side has no run";
-            return Err(Failure::new(Exit::Usage, what, "name runs between the commas"));
+            return Err(Failure::new(
+                Exit::Usage,
+                what,
+                "name runs between the commas",
+            ));
         }
         let name = common_variant(&runs);
         return Ok(vec![Loaded { name, runs }]);
@@ -163,7 +177,9 @@ fn experiment(
         if summary.state == State::Running {
             continue;
         }
-        let run = store.load(&summary.id).map_err(|error| store_failure(&error))?;
+        let run = store
+            .load(&summary.id)
+            .map_err(|error| store_failure(&error))?;
         if run.experiment.as_ref().is_some_and(|of| of.id == id) {
             runs.push(run);
         }

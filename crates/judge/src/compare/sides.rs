@@ -81,7 +81,11 @@ impl Sides {
         let rates = || of.figures.iter().filter(|one| one.unit == Unit::Rate);
         let named = |name: &str| rates().find(|one| one.name == name);
         let throughput = named("NOPM").or(named("TPS")).or(rates().next());
-        let times = || of.figures.iter().filter(|one| one.unit == Unit::Nanoseconds);
+        let times = || {
+            of.figures
+                .iter()
+                .filter(|one| one.unit == Unit::Nanoseconds)
+        };
         let slow = times().find(|one| one.name == "p99").or(times().next());
         let mut found: Vec<&Contrast> = throughput.into_iter().chain(slow).collect();
         if self.paced {

@@ -71,6 +71,9 @@ mod tests {
         assert!(!holm(&[0.05], 0.05)[0].found);
         // What is beyond its level by itself is not found after one that is not.
         let steps = holm(&[0.026, 0.03], 0.05);
-        assert!(steps.iter().all(|step| !step.found && step.alpha == 0.025), "{steps:?}");
+        assert!(
+            steps.iter().all(|step| !step.found && step.alpha == 0.025),
+            "{steps:?}"
+        );
     }
 }

@@ -56,7 +56,10 @@ mod tests {
     use super::*;
 
     fn near(found: f64, exact: f64) {
-        assert!((found - exact).abs() < 1e-3 * exact.abs(), "{found} {exact}");
+        assert!(
+            (found - exact).abs() < 1e-3 * exact.abs(),
+            "{found} {exact}"
+        );
     }
 
     #[test]
@@ -64,7 +67,10 @@ mod tests {
         assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
         assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
         assert_eq!(median(&[]), 0.0);
-        near(coefficient_of_variation(&[98.0, 100.0, 102.0]).unwrap(), 0.02);
+        near(
+            coefficient_of_variation(&[98.0, 100.0, 102.0]).unwrap(),
+            0.02,
+        );
         assert_eq!(coefficient_of_variation(&[98.0]), None);
     }
 

@@ -119,7 +119,10 @@ mod tests {
         let swing: Vec<f64> = (0..100).map(|at| 9.0 + fresh(at + 1) - fresh(at)).collect();
         let found = course(&swing).unwrap();
         assert!((found.mean - 9.0).abs() < 0.02);
-        assert!(found.effective <= 100.0 && found.effective > 70.0, "{found:?}");
+        assert!(
+            found.effective <= 100.0 && found.effective > 70.0,
+            "{found:?}"
+        );
     }
 
     #[test]

@@ -74,7 +74,9 @@ fn beyond_with_centre(t: f64, centre: f64, freedom: f64) -> f64 {
         };
         (constant + logarithm - freedom * s * s / 2.0).exp() * normal(centre - t * s)
     };
-    let inner: f64 = (1..STEPS).map(|n| f64::from(2 + 2 * (n % 2)) * value(n)).sum();
+    let inner: f64 = (1..STEPS)
+        .map(|n| f64::from(2 + 2 * (n % 2)) * value(n))
+        .sum();
     (value(0) + inner + value(STEPS)) * step / 3.0
 }
 
@@ -141,7 +143,8 @@ fn ln_gamma(x: f64) -> f64 {
         x += 1.0;
     }
     let square = x * x;
-    let series = 1.0 / 12.0 - (1.0 / 360.0 - (1.0 / 1260.0 - 1.0 / (1680.0 * square)) / square) / square;
+    let series =
+        1.0 / 12.0 - (1.0 / 360.0 - (1.0 / 1260.0 - 1.0 / (1680.0 * square)) / square) / square;
     (x - 0.5) * x.ln() - x + (2.0 * std::f64::consts::PI).ln() / 2.0 + series / x - product.ln()
 }
 
@@ -171,7 +174,10 @@ mod tests {
         ];
         for (probability, freedom, table) in cases {
             let found = quantile(probability, freedom);
-            assert!((found - table).abs() < 6e-4, "{probability} {freedom}: {found}");
+            assert!(
+                (found - table).abs() < 6e-4,
+                "{probability} {freedom}: {found}"
+            );
             assert_eq!(quantile(1.0 - probability, freedom).signum(), -1.0);
         }
         // The normal distribution's.
@@ -199,7 +205,12 @@ mod tests {
 
     #[test]
     fn normal_probabilities_are_those_of_the_tables() {
-        for (x, table) in [(0.0, 0.5), (1.0, 0.841_345), (-1.96, 0.024_998), (3.0, 0.998_650)] {
+        for (x, table) in [
+            (0.0, 0.5),
+            (1.0, 0.841_345),
+            (-1.96, 0.024_998),
+            (3.0, 0.998_650),
+        ] {
             assert!((normal(x) - table).abs() < 1e-6, "{x}: {}", normal(x));
         }
         assert_eq!((normal(-40.0), normal(40.0)), (0.0, 1.0));
@@ -211,8 +222,14 @@ mod tests {
     #[test]
     fn a_centre_aside() {
         for (t, freedom) in [(2.0, 1.0), (2.776, 4.0), (1.0, 8.5), (1.96, 300.0)] {
-            let (found, exact) = (beyond_with_centre(t, 0.0, freedom), beyond(t, freedom) / 2.0);
-            assert!((found - exact).abs() < 1e-5, "{t} {freedom}: {found} {exact}");
+            let (found, exact) = (
+                beyond_with_centre(t, 0.0, freedom),
+                beyond(t, freedom) / 2.0,
+            );
+            assert!(
+                (found - exact).abs() < 1e-5,
+                "{t} {freedom}: {found} {exact}"
+            );
         }
         assert!((reach(0.05, 0.8, 1e6) - 2.801_585).abs() < 1e-4);
         for (side, difference) in [(17.0, 1.0), (64.0, 0.5)] {
@@ -226,7 +243,13 @@ mod tests {
     #[test]
     fn gamma_of_whole_and_half_numbers() {
         let root = std::f64::consts::PI.sqrt();
-        for (x, exact) in [(0.5, root), (1.0, 1.0), (1.5, root / 2.0), (5.0, 24.0), (11.0, 3_628_800.0)] {
+        for (x, exact) in [
+            (0.5, root),
+            (1.0, 1.0),
+            (1.5, root / 2.0),
+            (5.0, 24.0),
+            (11.0, 3_628_800.0),
+        ] {
             assert!((ln_gamma(x) - f64::ln(exact)).abs() < 1e-13, "{x}");
         }
     }

@@ -36,7 +36,12 @@ pub fn write(
         .iter()
         .enumerate()
         .map(|(place, one)| {
-            let title = format!("{} ({}) against A ({})", one.letter, name(place + 1), name(0));
+            let title = format!(
+                "{} ({}) against A ({})",
+                one.letter,
+                name(place + 1),
+                name(0)
+            );
             (title, cases(found, one, limit))
         })
         .collect();
@@ -86,12 +91,19 @@ fn document(suites: &[(String, Vec<Case>)]) -> Result<String, fmt::Error> {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let count = |cases: &[Case]| {
         let failed = cases.iter().filter(|case| case.failed).count();
-        format!("tests=\"{}\" failures=\"{failed}\" errors=\"0\"", cases.len())
+        format!(
+            "tests=\"{}\" failures=\"{failed}\" errors=\"0\"",
+            cases.len()
+        )
     };
     out.push_str("<testsuites name=\"prony compare\">\n");
     for (title, cases) in suites {
         let title = xml(title);
-        writeln!(out, "  <testsuite name=\"{title}\" {} skipped=\"0\">", count(cases))?;
+        writeln!(
+            out,
+            "  <testsuite name=\"{title}\" {} skipped=\"0\">",
+            count(cases)
+        )?;
         for case in cases {
             let (name, says) = (xml(&case.name), xml(&case.says));
             writeln!(out, "    <testcase classname=\"{title}\" name=\"{name}\">")?;

@@ -94,7 +94,9 @@ pub(crate) fn sentence(names: [&str; 2], of: &Contrast) -> String {
         (Unit::Nanoseconds, true) => "takes less",
     };
     let [near, far] = ends.map(|end| end * 100.0);
-    format!("{name}: {letter} {verb} by {size} ({level} interval {near:.1} to {far:.1} %, {basis}).")
+    format!(
+        "{name}: {letter} {verb} by {size} ({level} interval {near:.1} to {far:.1} %, {basis})."
+    )
 }
 
 /// What follows for a limit: whether it is held, and the sentence; nothing without figures.
@@ -106,11 +108,15 @@ pub(super) fn held(found: &Sides, one: &Against, limit: Limit) -> Option<(bool, 
     Some(match gate {
         Gate::Slower => (
             false,
-            format!("{letter} is slower than A by more than {allowed} ({name}): the limit is broken."),
+            format!(
+                "{letter} is slower than A by more than {allowed} ({name}): the limit is broken."
+            ),
         ),
         Gate::Within => (
             true,
-            format!("{letter} is not slower than A by more than {allowed} ({name}): the limit is held."),
+            format!(
+                "{letter} is not slower than A by more than {allowed} ({name}): the limit is held."
+            ),
         ),
         Gate::Unsure => (
             !limit.surely,

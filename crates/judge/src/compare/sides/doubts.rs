@@ -49,11 +49,16 @@ pub(super) fn incomplete(sides: &[Side<'_>]) -> Option<Difference> {
     let meant = meant.map(|one| one.runs as usize).max()?;
     let here: usize = sides.iter().map(|side| side.runs.len()).sum();
     let id = experiment_of(&sides.first()?.runs)?;
-    let whole = sides.iter().all(|side| experiment_of(&side.runs) == Some(id));
+    let whole = sides
+        .iter()
+        .all(|side| experiment_of(&side.runs) == Some(id));
     (whole && here < meant).then(|| {
         caveat(
             "incomplete",
-            [format!("{here} runs of all sides"), format!("{meant} meant")],
+            [
+                format!("{here} runs of all sides"),
+                format!("{meant} meant"),
+            ],
             "runs that the experiment meant are not there, or were left out",
         )
     })
@@ -66,6 +71,8 @@ fn experiments<'a>(runs: &'a [&Run]) -> impl Iterator<Item = &'a Experiment> {
 /// The experiment that all of them are of.
 fn experiment_of<'a>(runs: &'a [&Run]) -> Option<&'a str> {
     let id = experiments(runs).next()?.id.as_str();
-    let all = runs.iter().all(|run| run.experiment.as_ref().is_some_and(|one| one.id == id));
+    let all = runs
+        .iter()
+        .all(|run| run.experiment.as_ref().is_some_and(|one| one.id == id));
     all.then_some(id)
 }

@@ -169,7 +169,12 @@ fn mean_log(values: &[f64]) -> f64 {
 /// The ratio of two runs by their seconds, which count committed transactions: those of the throughput,
 /// and of new orders, a share of them that is drawn anew for each.
 fn within(name: &str, a: &Run, b: &Run) -> Option<Estimate> {
-    let rate = |run: &Run| values(run).into_iter().find(|one| one.0 == name).map(|one| one.2);
+    let rate = |run: &Run| {
+        values(run)
+            .into_iter()
+            .find(|one| one.0 == name)
+            .map(|one| one.2)
+    };
     let side = |run: &Run| -> Option<Course> {
         let mut found = course(&series_of(run, |second: &Second| second.committed)?)?;
         if name == "NOPM" {
@@ -192,7 +197,10 @@ pub(super) fn settle(against: &mut [Against], alpha: f64) {
     let figures = against.iter().flat_map(|one| &one.figures);
     let mut names: Vec<(String, Unit)> = Vec::new();
     for one in figures {
-        if !names.iter().any(|known| known.0 == one.name && known.1 == one.unit) {
+        if !names
+            .iter()
+            .any(|known| known.0 == one.name && known.1 == one.unit)
+        {
             names.push((one.name.clone(), one.unit));
         }
     }
@@ -202,7 +210,8 @@ pub(super) fn settle(against: &mut [Against], alpha: f64) {
             figures.find(|one| one.name == name && one.unit == unit && one.estimate.is_some())
         });
         let mut like: Vec<&mut Contrast> = like.collect();
-        let estimates: Vec<(Basis, Estimate)> = like.iter().filter_map(|one| one.estimate).collect();
+        let estimates: Vec<(Basis, Estimate)> =
+            like.iter().filter_map(|one| one.estimate).collect();
         let p_values: Vec<f64> = estimates.iter().map(|(_, found)| found.p()).collect();
         let steps = holm(&p_values, alpha);
         for ((one, (basis, estimate)), step) in like.iter_mut().zip(estimates).zip(steps) {

@@ -35,7 +35,10 @@ const STEADY: [f64; 3] = [9_900.0, 10_000.0, 10_100.0];
 
 #[test]
 fn repeats_give_an_interval_and_the_median() {
-    let (a, b) = (runs("a", &STEADY), runs("b", &[12_000.0, 11_000.0, 11_100.0]));
+    let (a, b) = (
+        runs("a", &STEADY),
+        runs("b", &[12_000.0, 11_000.0, 11_100.0]),
+    );
     let found = against(&[&a, &b]);
     assert_eq!(found.words(), "COMPARABLE");
     assert_eq!((found.sides[1].letter, found.sides[1].runs.len()), ('B', 3));
@@ -43,10 +46,17 @@ fn repeats_give_an_interval_and_the_median() {
     let names: Vec<&str> = leading.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["TPS", "p99"]);
     let tps = leading[0];
-    assert_eq!((tps.a.median, tps.b.median), (10_000.0, 11_100.0), "never the best");
+    assert_eq!(
+        (tps.a.median, tps.b.median),
+        (10_000.0, 11_100.0),
+        "never the best"
+    );
     let said = tps.found.unwrap();
     assert_eq!(said.basis, Basis::Repeats);
-    assert!(said.difference && said.low > 1.0 && said.high > tps.ratio, "{said:?}");
+    assert!(
+        said.difference && said.low > 1.0 && said.high > tps.ratio,
+        "{said:?}"
+    );
     assert_eq!(said.level, 0.95);
     let back = against(&[&b, &a]);
     let back = back.against[0].figures[0].found.unwrap();
@@ -55,10 +65,16 @@ fn repeats_give_an_interval_and_the_median() {
 
 #[test]
 fn equals_are_no_difference_and_say_what_would_have_been() {
-    let (a, b) = (runs("a", &STEADY), runs("b", &[9_950.0, 10_090.0, 10_010.0]));
+    let (a, b) = (
+        runs("a", &STEADY),
+        runs("b", &[9_950.0, 10_090.0, 10_010.0]),
+    );
     let found = against(&[&a, &b]);
     let said = found.against[0].figures[0].found.unwrap();
-    assert!(!said.difference && said.low < 1.0 && said.high > 1.0, "{said:?}");
+    assert!(
+        !said.difference && said.low < 1.0 && said.high > 1.0,
+        "{said:?}"
+    );
     assert!((0.01..0.05).contains(&said.detectable), "{said:?}");
 }
 
@@ -73,7 +89,10 @@ fn few_repeats_and_wild_ones_are_caveats() {
     let found = against(&[&runs("a", &STEADY), &wild]);
     assert_eq!(caveat_names(&found), ["run-to-run"]);
     let just = runs("b", &[9_510.0, 10_000.0, 10_490.0]);
-    assert_eq!(caveat_names(&against(&[&runs("a", &STEADY), &just])), [""; 0]);
+    assert_eq!(
+        caveat_names(&against(&[&runs("a", &STEADY), &just])),
+        [""; 0]
+    );
 }
 
 #[test]
@@ -100,7 +119,10 @@ fn one_run_a_side_is_told_by_its_seconds_alone() {
     let of = |name: &str| figures.iter().find(|one| one.name == name).unwrap();
     let said = of("TPS").found.unwrap();
     assert_eq!(said.basis, Basis::WithinOneRun);
-    assert!(said.difference && said.low > 1.05 && said.high < 1.07, "{said:?}");
+    assert!(
+        said.difference && said.low > 1.05 && said.high < 1.07,
+        "{said:?}"
+    );
     assert_eq!(of("p99").found, None, "its seconds do not add up to it");
     let orders = of("NOPM").found.unwrap();
     assert!(!orders.difference && orders.high - orders.low > said.high - said.low);
@@ -109,7 +131,12 @@ fn one_run_a_side_is_told_by_its_seconds_alone() {
     // One run against several says nothing.
     let several = runs("c", &STEADY);
     let found = against(&[std::slice::from_ref(&a), &several]);
-    assert!(found.against[0].figures.iter().all(|one| one.found.is_none()));
+    assert!(
+        found.against[0]
+            .figures
+            .iter()
+            .all(|one| one.found.is_none())
+    );
 }
 
 #[test]
@@ -142,7 +169,10 @@ fn limits_are_broken_held_or_open() {
     assert_eq!(gate(&STEADY, 0.03), Some(Gate::Within));
     assert_eq!(gate(&STEADY, 0.01), Some(Gate::Unsure));
     assert_eq!(gate(&[9_650.0, 9_700.0, 9_750.0], 0.03), Some(Gate::Unsure));
-    assert_eq!(gate(&[11_000.0, 11_050.0, 11_100.0], 0.001), Some(Gate::Within));
+    assert_eq!(
+        gate(&[11_000.0, 11_050.0, 11_100.0], 0.001),
+        Some(Gate::Within)
+    );
     // At a rate all keep up, and what is slow is the response.
     let paced = |mark: &str, p99_ns: [u64; 3]| {
         let each = p99_ns.iter().enumerate().map(|(place, p99_ns)| {
@@ -166,7 +196,9 @@ fn several_sides_are_one_family() {
     let base = runs("a", &STEADY);
     let slightly = runs("b", &[10_150.0, 10_250.0, 10_350.0]);
     let far = runs("c", &[20_000.0, 20_100.0, 20_200.0]);
-    let alone = against(&[&base, &slightly]).against[0].figures[0].found.unwrap();
+    let alone = against(&[&base, &slightly]).against[0].figures[0]
+        .found
+        .unwrap();
     assert!(alone.difference, "{alone:?}");
     let found = against(&[&base, &slightly, &slightly.clone(), &far]);
     let said: Vec<Found> = found
@@ -214,5 +246,8 @@ fn an_experiment_says_what_is_missing_and_in_which_order() {
 #[test]
 fn one_side_alone_compares_with_nothing() {
     assert_eq!(against(&[]).verdict, Verdict::NotComparable);
-    assert_eq!(against(&[&runs("a", &STEADY)]).verdict, Verdict::NotComparable);
+    assert_eq!(
+        against(&[&runs("a", &STEADY)]).verdict,
+        Verdict::NotComparable
+    );
 }
