@@ -10,16 +10,17 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Each side is one run, several runs of the same thing with commas between, or an experiment, whose
-variants become the sides: it is named by the id of its first run, and alone by any of its runs (that
-run by itself is ID, with the comma). The first side is the one that the others are held against.
+variants become the sides. An experiment is named by the id of its first run (`ID,` is that run by
+itself), and by any of its runs if nothing else is named. The first side is the one that the
+others are held against.
 
-Two runs a side or more give an interval of 95 % by Welch's t on the logarithms of their figures; one
-run a side gives one by its seconds, which says nothing of how far runs differ. A side is slower by
-its NOPM or TPS; where the load came at a rate, by its 99th percentile.
+Two runs a side or more give an interval of 95 % by Welch's t on the logarithms of their figures.
+One run a side gives one by its seconds, which says nothing of how far runs differ. A side is
+slower by its NOPM or TPS; where the load came at a rate, by its 99th percentile.
 
-Exit code 7 says that the figures do not compare: of two workloads, modes, profiles, scales, protocols,
-or promises about a commit, or of a run that must not be used. 8 says that a side is slower than
---fail-if-slower allows.
+Exit code 7 says that the figures do not compare: of two workloads, modes, profiles, scales,
+protocols, or promises about a commit, or of a run that must not be used. 8 says that a side is
+slower than --fail-if-slower allows.
 
 Examples:
   prony compare 20261120-2333 last

@@ -14,7 +14,7 @@ pub use json::write as json;
 pub use junit::write as junit;
 pub use markdown::write as markdown;
 pub(crate) use sentence::sentence;
-use sentence::{caution, told};
+use sentence::{between, caution, told};
 
 use crate::style::Style;
 use crate::table::Table;
@@ -196,10 +196,7 @@ fn figure(unit: Unit, value: f64) -> String {
 
 /// From where to where the change may be; empty where nothing tells.
 fn interval(of: &Contrast) -> String {
-    of.found.map_or(String::new(), |found| {
-        let [low, high] = [found.low, found.high].map(|ratio| (ratio - 1.0) * 100.0);
-        format!("{low:+.1} to {high:+.1} %")
-    })
+    of.found.map_or(String::new(), |found| between(&found))
 }
 
 /// How much more or less, of the first.

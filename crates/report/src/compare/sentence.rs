@@ -9,6 +9,9 @@ use crate::units;
 use prony_judge::compare::Unit;
 use prony_judge::compare::sides::{Against, Basis, Contrast, Found, Gate, Sides};
 
+/// Changes beyond this are not told in digits, per cent.
+const MOST_PERCENT: f64 = 1_000.0;
+
 /// What the figures say, a sentence each: of every side the leading ones, then what follows for the
 /// limit that was asked for.
 pub(super) fn told(found: &Sides, limit: Option<Limit>) -> Vec<String> {
@@ -45,8 +48,8 @@ pub(super) fn caution(found: &Sides) -> Vec<String> {
     }
     if found.against.len() > 1 && shown().any(|one| one.found.is_some()) {
         notes.push(format!(
-            "{} comparisons against A: intervals are wider and levels higher for it (Holm), so that \
-             equals show a difference in any of them one time in twenty.",
+            "{} comparisons against A: Holm's method makes the intervals wider, so that of equals a \
+             difference is found in any of them one time in twenty.",
             found.against.len()
         ));
     }
@@ -60,43 +63,59 @@ pub(super) fn of_letter(letter: char, of: &Contrast) -> String {
 
 /// The same with other names for the sides.
 pub(crate) fn sentence(names: [&str; 2], of: &Contrast) -> String {
-    let [first, letter] = names;
+    let [first, second] = names;
     let name = plain(&of.name);
-    let (direction, size) = direction(of);
+    let size = share((of.ratio - 1.0).abs());
+    let less = of.ratio < 1.0;
+    let word = if less { "lower" } else { "higher" };
     let Some(found) = of.found else {
-        if !of.ratio.is_finite() {
-            return format!("{name}: there is no ratio.");
-        }
-        return format!(
-            "{name}: {letter}'s is {direction} by {size}; {}.",
-            "nothing says how much of that is chance"
-        );
+        return match of.ratio.is_finite() {
+            true => format!(
+                "{name}: {second}'s is {word} by {size}; nothing says how much of that is chance."
+            ),
+            false => format!("{name}: there is no ratio."),
+        };
     };
     let basis = basis(of, &found);
     let level = level(&found);
     if !found.difference {
-        let [low, high] = [found.low, found.high].map(|ratio| (ratio - 1.0) * 100.0);
         return format!(
-            "{name}: no difference found between {first} and {letter} ({level} interval {low:+.1} to \
-             {high:+.1} %, {basis}); one of {} or more would probably have been found.",
+            "{name}: no difference found between {first} and {second} ({level} interval {}, \
+             {basis}); one of {} or more would probably have been found.",
+            between(&found),
             share(found.detectable)
         );
     }
     // As a share of the first side's, from the near end to the far one.
-    let ends = match of.ratio < 1.0 {
+    let [near, far] = match less {
         true => [1.0 - found.high, 1.0 - found.low],
         false => [found.low - 1.0, found.high - 1.0],
     };
-    let verb = match (of.unit, of.ratio < 1.0) {
-        (Unit::Rate, false) => "is faster",
-        (Unit::Rate, true) => "is slower",
-        (Unit::Nanoseconds, false) => "takes longer",
-        (Unit::Nanoseconds, true) => "takes less",
+    let says = match (of.unit, found.basis) {
+        (Unit::Nanoseconds, _) => format!("{second}'s is {word}"),
+        (Unit::Rate, Basis::Repeats) => format!("{second} is {}", speed(less)),
+        // What one run shows need not hold for what it was made with.
+        (Unit::Rate, Basis::WithinOneRun) => format!("{second}'s one run is {}", speed(less)),
     };
-    let [near, far] = ends.map(|end| end * 100.0);
     format!(
-        "{name}: {letter} {verb} by {size} ({level} interval {near:.1} to {far:.1} %, {basis})."
+        "{name}: {says} by {size} ({level} interval {} to {}, {basis}).",
+        share(near).trim_end_matches(" %"),
+        share(far)
     )
+}
+
+fn speed(less: bool) -> &'static str {
+    if less { "slower" } else { "faster" }
+}
+
+/// From where to where the change may be: `-1.2 to +2.0 %`.
+pub(super) fn between(found: &Found) -> String {
+    let ends = [found.low, found.high].map(|ratio| match (ratio - 1.0) * 100.0 {
+        // Two runs may say so little that digits would only pretend.
+        percent if percent > MOST_PERCENT => "over +1,000".to_owned(),
+        percent => format!("{percent:+.1}"),
+    });
+    format!("{} to {} %", ends[0], ends[1])
 }
 
 /// What follows for a limit: whether it is held, and the sentence; nothing without figures.
@@ -132,15 +151,12 @@ pub(super) fn held(found: &Sides, one: &Against, limit: Limit) -> Option<(bool, 
 fn basis(of: &Contrast, found: &Found) -> String {
     let [a, b] = [&of.a, &of.b].map(|sample| sample.values.len() as u64);
     match found.basis {
-        Basis::WithinOneRun => "within one run each; how far runs differ is not covered".to_owned(),
+        Basis::WithinOneRun => {
+            "by the seconds of one run each: how far runs differ is not covered".to_owned()
+        }
         Basis::Repeats if a == b => format!("{} runs each", units::count(a)),
         Basis::Repeats => format!("{} and {} runs", units::count(a), units::count(b)),
     }
-}
-
-fn direction(of: &Contrast) -> (&'static str, String) {
-    let word = if of.ratio < 1.0 { "lower" } else { "higher" };
-    (word, share((of.ratio - 1.0).abs()))
 }
 
 /// `95 %`, `97.5 %`, `98.3 %`.
@@ -150,5 +166,8 @@ fn level(found: &Found) -> String {
 }
 
 fn share(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
+    match share * 100.0 {
+        percent if percent > MOST_PERCENT => "over 1,000 %".to_owned(),
+        percent => format!("{percent:.1} %"),
+    }
 }

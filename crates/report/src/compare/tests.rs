@@ -93,7 +93,7 @@ fn repeats_are_told_with_their_interval() {
     );
     assert!(
         of.text
-            .contains("p99: B takes less by 9.1 % (95 % interval 7."),
+            .contains("p99: B's is lower by 9.1 % (95 % interval 7."),
         "{}",
         of.text
     );
@@ -111,6 +111,45 @@ fn repeats_are_told_with_their_interval() {
     );
     assert!(
         told.ends_with(" or more would probably have been found."),
+        "{told}"
+    );
+}
+
+#[test]
+fn what_says_next_to_nothing_is_not_told_in_digits() {
+    let of = shown(&[
+        runs("a", &[5_000.0, 20_000.0]),
+        runs("b", &[4_000.0, 30_000.0]),
+    ]);
+    assert!(of.text.contains("to over +1,000 %"), "{}", of.text);
+    assert!(
+        of.text.contains("one of over 1,000 % or more"),
+        "{}",
+        of.text
+    );
+    let seconds = |id: &str, tps: f64| {
+        let mut run = run(id, tps);
+        let second = run.series[1].clone();
+        let each = (0..60_u32).map(|at| prony_store::Second {
+            at_s: f64::from(at),
+            committed: tps as u64 + u64::from(at * at * 7919 % 101),
+            ..second.clone()
+        });
+        run.series = each.collect();
+        vec![run]
+    };
+    let mut sides = [seconds("a", 10_000.0), seconds("b", 9_000.0)];
+    for side in &mut sides {
+        side[0].events.clear();
+    }
+    let of = shown(&sides);
+    let told = of.json["told"][0].as_str().unwrap();
+    assert!(
+        told.starts_with("TPS: B's one run is slower by 10.0 % (95 % interval "),
+        "{told}"
+    );
+    assert!(
+        told.ends_with("by the seconds of one run each: how far runs differ is not covered)."),
         "{told}"
     );
 }
@@ -204,7 +243,7 @@ fn several_sides_have_a_part_each() {
         "B against A: COMPARABLE",
         "C against A: COMPARABLE",
         "97.5 % interval",
-        "(Holm)",
+        "Holm",
     ] {
         assert!(of.text.contains(part), "{part}: {}", of.text);
     }
