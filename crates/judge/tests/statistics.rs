@@ -188,6 +188,19 @@ fn seconds_that_follow_from_one_another_keep_their_level() {
     assert!(over.is_empty(), "{over:?}");
 }
 
+/// Seconds that keep a share m of how far the one before was off are worth (1 - m) / (1 + m) each.
+#[test]
+fn a_long_series_is_worth_what_theory_says() {
+    let mut random = Random(9);
+    for memory in [0.0, 0.5, 0.8] {
+        let found = course(&random.seconds(50_000, 16_000.0, 0.05, memory)).unwrap();
+        let theory = 50_000.0 * (1.0 - memory) / (1.0 + memory);
+        let ratio = found.effective / theory;
+        println!("{memory}: {ratio:.3}");
+        assert!((0.85..1.1).contains(&ratio), "{memory}: {found:?}");
+    }
+}
+
 /// And still find what is there: three per cent between runs of ten minutes.
 #[test]
 fn seconds_find_what_is_there() {
