@@ -16,8 +16,8 @@
 //!   cancels in the means in any case, and stays in the scatter, which makes the interval of Welch too
 //!   wide at worst; blocks of two or three would cost it half of its degrees of freedom.
 //! - **One run a side**: the seconds follow from one another, so that n of them are worth fewer
-//!   ([`series`]). The interval covers these two runs alone.
-//! - **Several against one base**: Holm (1979, [`holm`]), a family for each figure. Intervals have the
+//!   (`series`). The interval covers these two runs alone.
+//! - **Several against one base**: Holm (1979, [`holm()`]), a family for each figure. Intervals have the
 //!   level of their step, so that an interval is beside 1 exactly if a difference was found.
 //! - **Least difference**: what the noncentral t distribution finds with a probability of 80 %.
 //!

@@ -130,7 +130,6 @@ fn xml(text: &str) -> String {
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&apos;"),
             '\u{fffe}' | '\u{ffff}' => {}
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => safe.push('\u{fffd}'),
             c => safe.push(c),
         }
     }

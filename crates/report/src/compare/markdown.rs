@@ -117,7 +117,6 @@ fn text(of: &str) -> String {
             // A colon after a word is no address; one before a slash may begin one.
             ':' if of[at + 1..].starts_with(' ') => safe.push(c),
             c if c.is_ascii_alphanumeric() => safe.push(c),
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => safe.push('\u{fffd}'),
             // A mention and the number of an issue are looked for in what is shown, too.
             '@' | '#' => {
                 let _ = write!(safe, "&#{};&#8203;", u32::from(c));
