@@ -125,8 +125,24 @@ fn a_difference_of_3_per_cent_is_found_at_the_promised_power() {
             let b = random.runs(count, 16_000.0 * ratio, scatter);
             welch(&a, &b, 0.0).unwrap()
         };
-        let mut promised: Vec<f64> = (0..PAIRS / 4)
-            .map(|_| pair(0.01, 1.0).detectable(ALPHA).ln())
+        // So many that their median does not scatter: what is promised is a multiple of the error that
+        // depends on the degrees of freedom alone, so a table of those saves the time.
+        let fewest = count as f64 - 1.0;
+        let freedom = |place: u32| fewest * (1.0 + f64::from(place) / 64.0);
+        let multiple = |freedom: f64| Estimate {
+            log_ratio: 0.0,
+            error: 1.0,
+            freedom,
+        };
+        let table: Vec<f64> = (0..=64)
+            .map(|place| multiple(freedom(place)).detectable(ALPHA).ln())
+            .collect();
+        let mut promised: Vec<f64> = (0..20 * PAIRS)
+            .map(|_| {
+                let estimate = pair(0.01, 1.0);
+                let place = (estimate.freedom / fewest - 1.0) * 64.0;
+                estimate.error * table[place.round() as usize]
+            })
             .collect();
         promised.sort_by(f64::total_cmp);
         // The logarithm of what is promised is as many times longer as the scatter is.
@@ -179,8 +195,8 @@ fn seconds_that_follow_from_one_another_keep_their_level() {
                 of_courses(&a, &b).unwrap().p() < ALPHA
             });
             println!("{seconds} s, {memory}: {false_ones} of {told}");
-            // Of all, and of those of which it says something at all.
-            if false_ones > most || (told >= 20 && false_ones > bounds(told, ALPHA)[1]) {
+            // Of all, and of those of which it speaks, where it does so of one pair in ten or more.
+            if false_ones > most || (told >= PAIRS / 10 && false_ones > bounds(told, ALPHA)[1]) {
                 over.push((seconds, memory, false_ones));
             }
         }
@@ -240,8 +256,9 @@ fn several_equals_against_one_base_are_one_family() {
         });
         println!("{variants}: {false_ones}, uncorrected {uncorrected}");
         assert!(false_ones <= most, "{variants}: {false_ones}");
+        // Two have a false difference in 9 of 100 without it, which chance may hide.
         assert!(
-            uncorrected > most,
+            variants < 4 || uncorrected > most,
             "{variants}: the test would pass without"
         );
     }
