@@ -4,10 +4,15 @@
 //! Must never: let a server's message steer the terminal.
 
 /// The text with every control character replaced by a space, so that an error message of a
-/// server can neither move the cursor nor break a table.
+/// server can neither move the cursor nor break a table; marks that turn the direction of writing,
+/// and so could show one figure as another, become visible.
 pub fn plain(text: &str) -> String {
     text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
+        .map(|c| match c {
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+            c if c.is_control() => ' ',
+            c => c,
+        })
         .collect::<String>()
         .trim()
         .to_owned()
@@ -83,6 +88,7 @@ mod tests {
     #[test]
     fn a_servers_message_cannot_steer_the_terminal() {
         assert_eq!(plain("bad\x1b[2J\r\nthing\x07"), "bad [2J  thing");
+        assert_eq!(plain("12\u{202e}34"), "12\u{fffd}34");
     }
 
     #[test]

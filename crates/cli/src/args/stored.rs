@@ -1,4 +1,4 @@
-//! Arguments of `runs`, `show` and `compare`.
+//! Arguments of `runs` and `show`.
 //!
 //! In: clap. Out: plain values. Must never: decide what a value means.
 
@@ -48,27 +48,4 @@ pub struct Format {
     /// What the workload's field counts by names of its own, such as NOPM and TPM, as CSV
     #[arg(long)]
     pub rates: bool,
-}
-
-/// Arguments of `prony compare`.
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Exit code 7 says that the figures do not compare: of two workloads, modes, profiles, scales, protocols,
-or promises about a commit, or of a run that must not be used.
-
-Examples:
-  prony compare 20261120-2333 last
-  prony compare before.json after.json --json | jq -r .verdict")]
-pub struct CompareArgs {
-    /// The run that the other is measured against, named as in `prony show`
-    #[arg(value_name = "A")]
-    pub a: String,
-
-    /// The other one
-    #[arg(value_name = "B")]
-    pub b: String,
-
-    /// All of it, as JSON
-    #[arg(long)]
-    pub json: bool,
 }

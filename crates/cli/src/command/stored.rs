@@ -1,14 +1,13 @@
-//! `prony runs`, `prony show` and `prony compare`.
+//! `prony runs` and `prony show`.
 //!
-//! In: the store. Out: a table of runs, one run in the form asked for, or two side by side. Must never: change a run.
+//! In: the store. Out: a table of runs, or one run in the form asked for. Must never: change a run.
 
 use super::{output, server};
-use crate::args::{CompareArgs, RunsArgs, ShowArgs};
+use crate::args::{RunsArgs, ShowArgs};
 use crate::exit::{Exit, Failure};
-use prony_judge::compare::Verdict;
 use prony_report::history::{self, Row};
 use prony_report::terminal::{self, Stored};
-use prony_report::{compare, csv, json};
+use prony_report::{csv, json};
 use prony_store::{Filter, RunStore, Severity, State, StoreError, Summary};
 
 /// Lists the stored runs.
@@ -83,22 +82,6 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         }
     })?;
     Ok(Exit::Fine)
-}
-
-/// Sets two runs side by side, if they compare.
-pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
-    let store = RunStore::open(None).map_err(|error| failure(&error))?;
-    let load = |run: &str| store.load(run).map_err(|error| failure(&error));
-    let (a, b) = (load(&args.a)?, load(&args.b)?);
-    let found = prony_judge::compare::compare(&a, &b);
-    output::show(|out, style| match args.json {
-        true => compare::json(out, [&a, &b], &found),
-        false => compare::write(out, style, [&a, &b], &found),
-    })?;
-    Ok(match found.verdict {
-        Verdict::NotComparable => Exit::Invalid,
-        _ => Exit::Fine,
-    })
 }
 
 pub(super) fn failure(error: &StoreError) -> Failure {
