@@ -160,7 +160,7 @@ mod tests {
             (":9187", "names no host"),
             ("*:9187", "names no host"),
             ("::1:9187", "is not an address with a port"),
-            ("[::1", "does not end in a port"),
+            ("[::1", "is not an address with a port"),
             ("[db1]:9187", "IPv6"),
             ("http://db1:9187", "is not an address with a port"),
             ("u:geheim@db1:9187", "is not an address with a port"),

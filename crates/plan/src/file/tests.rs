@@ -81,6 +81,9 @@ fn the_defaults_of_the_schema_are_those_of_the_check() {
         }
     }
     assert!(defaults >= 10);
+    let observe = &table(&schema, "observe")["properties"];
+    assert_eq!(plan["observe"]["server"], observe["server"]["default"]);
+    assert_eq!(plan["observe"]["metrics_listen"], Value::Null);
 }
 
 /// Whether a value is of a type that the schema's node allows: not a validator, but enough to see
@@ -167,7 +170,7 @@ fn toml_leaves_the_server_out_unless_told() {
     let plan = read("p", text);
     let alone = to_toml(&plan, None).unwrap();
     assert!(
-        !alone.contains("server") && !alone.contains("secret"),
+        !alone.contains("[server]") && !alone.contains("secret"),
         "{alone}"
     );
     let with = to_toml(&plan, Some("postgres://u@h/d")).unwrap();

@@ -104,7 +104,7 @@ pub(crate) fn lint(text: &str) -> BTreeMap<String, f64> {
             || sort == "histogram" && name == format!("{current}_bucket");
         assert!(own, "{name} in the family {current}");
         assert_eq!(
-            series.contains("le=\""),
+            series.contains(",le=\""),
             name.ends_with("_bucket"),
             "{series}"
         );
