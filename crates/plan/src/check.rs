@@ -225,11 +225,19 @@ impl Checker<'_> {
             self.hinted(&given.place, message, "remove one of the two");
         }
         let metrics = asked.server_metrics.as_ref();
-        if let Some(given) = metrics.filter(|given| given.value.contains('@')) {
-            // It is not quoted: what stands before the @ may be a password.
-            let message = "must not hold a user or a password";
-            let hint = "name the node_exporter as http://db1:9100/metrics";
-            self.hinted(&given.place, message, hint);
+        // None of these is quoted: what stands before an @ may be a password.
+        let hint = "name the node_exporter of the server's machine as http://db1:9100/metrics";
+        if let Some(given) = metrics {
+            let url = given.value.as_str();
+            let of_http = |scheme: &str| {
+                let rest = url.strip_prefix(scheme);
+                rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
+            };
+            if url.contains('@') {
+                self.hinted(&given.place, "must not hold a user or a password", hint);
+            } else if !of_http("http://") && !of_http("https://") {
+                self.hinted(&given.place, "is not the URL of a node_exporter", hint);
+            }
         }
         let mut metrics_listen = None;
         if let Some(given) = &asked.metrics_listen {

@@ -211,6 +211,10 @@ fn mistakes_in_what_is_observed() {
             "p.toml:4:18 (observe.metrics_listen): ':9187' names no host\n  hint: 0.0.0.0",
         ),
         (
+            "server_metrics = \"db1:9100\"\n",
+            "p.toml:4:18 (observe.server_metrics): is not the URL of a node_exporter",
+        ),
+        (
             "metrics_listen = 9187\n",
             "must be a text, is a whole number",
         ),

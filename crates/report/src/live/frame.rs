@@ -75,32 +75,17 @@ impl Shown {
             at_s: last.at_s + last.seconds / 2.0,
             width,
         };
-        let time = |ns: f64| units::time(ns);
-        let tps = units::rate(tps(last));
-        lines.push((
-            1,
-            chart.row("TPS", &tps, &self.tps, Fold::Mean, units::rate),
-        ));
-        let row = chart.row(
-            "p50",
-            &optional(last.p50_ns),
-            &self.p50_ns,
-            Fold::Worst,
-            time,
-        );
-        lines.push((3, row));
-        let row = chart.row(
-            "p99",
-            &optional(last.p99_ns),
-            &self.p99_ns,
-            Fold::Worst,
-            time,
-        );
-        lines.push((2, row));
-        let failed = units::count(self.failed);
-        let row = chart.row("failed", &failed, &self.failures, Fold::Worst, units::rate);
-        let alarming = last.failed > 0;
-        lines.push((4, if alarming { style.alarm(&row) } else { row }));
+        let (mean, worst) = (Fold::Mean, Fold::Worst);
+        let now = units::rate(tps(last));
+        lines.push((1, chart.row("TPS", &now, &self.tps, mean, units::rate)));
+        let now = optional(last.p50_ns);
+        lines.push((3, chart.row("p50", &now, &self.p50_ns, worst, units::time)));
+        let now = optional(last.p99_ns);
+        lines.push((2, chart.row("p99", &now, &self.p99_ns, worst, units::time)));
+        let (now, whole) = (units::count(self.failed), |n: f64| units::count(n as u64));
+        let row = chart.row("failed", &now, &self.failures, worst, whole);
+        let failing = last.failed > 0;
+        lines.push((4, if failing { style.alarm(&row) } else { row }));
         if self.cpu_now.is_some() || !self.cpu.is_empty() {
             let now = self.cpu_now.map_or("–".to_owned(), units::percent);
             lines.push((5, chart.share("server CPU", &now, &self.cpu)));

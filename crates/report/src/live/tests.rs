@@ -176,6 +176,7 @@ fn the_last_minute_beside_its_figures() {
     };
     let lines = frame(&terminal(), wide, 70);
     assert!(lines[2].ends_with("  max 30,000"), "{}", lines[2]);
+    assert!(lines[5].ends_with("  max 3"), "{}", lines[5]);
 }
 
 #[test]

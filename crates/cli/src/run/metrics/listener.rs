@@ -7,6 +7,7 @@ use super::{Page, http};
 use crate::exit::{Exit, Failure};
 use prony_plan::Listen;
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use std::io::{ErrorKind, PipeReader, PipeWriter, pipe};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
@@ -112,8 +113,12 @@ fn serve(socket: &TcpListener, stopped: &PipeReader, page: &Page) {
             PollFd::new(socket, PollFlags::IN),
             PollFd::new(stopped, PollFlags::IN),
         ];
-        // A signal interrupts it: it is another thread's.
-        let _ = poll(&mut waiting, None);
+        match poll(&mut waiting, None) {
+            Ok(_) => {}
+            // A signal is another thread's.
+            Err(Errno::INTR) => continue,
+            Err(_) => std::thread::sleep(PAUSE),
+        }
         if !waiting[1].revents().is_empty() {
             return;
         }
