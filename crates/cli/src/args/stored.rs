@@ -19,6 +19,7 @@ Examples:
   prony show last
   prony show 20261120-2333 --csv > seconds.csv
   prony show last --rates
+  prony show last --hdr-log > last.hlog        for tools that read HdrHistogram's logs
   prony show last --json | jq .measured.kinds[0].tps")]
 pub struct ShowArgs {
     /// Id of the run, the beginning of one, `last`, or a file with the document
@@ -40,6 +41,15 @@ pub struct Format {
     /// The per-second series, as CSV
     #[arg(long)]
     pub csv: bool,
+
+    /// What was seen of the server each second, as CSV
+    #[arg(long)]
+    pub csv_server: bool,
+
+    /// The distributions of the measured window as an HdrHistogram log: one interval of all of it, by
+    /// kind of transaction
+    #[arg(long)]
+    pub hdr_log: bool,
 
     /// The percentiles of the measured window, as CSV
     #[arg(long)]

@@ -6,9 +6,9 @@
 use super::plan;
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
-use crate::run::{Look, Order, carry_out};
+use crate::run::{Look, Named, Order, carry_out};
 use crate::secrets;
-use prony_plan::{Asked, Plan, ServerPlan};
+use prony_plan::{Asked, Given, Place, Plan, ServerPlan};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::Path;
@@ -31,11 +31,34 @@ pub fn run(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         store: !args.no_store,
         progress: args.progress,
     };
-    let look = Look {
-        off: args.no_observe,
-        metrics: args.server_metrics.clone(),
-    };
-    carry_out(&order, &look)
+    carry_out(&order, &look(&asked, &order.plan))
+}
+
+/// Whether and how to look at the server, and who may look on.
+pub fn look(asked: &Asked, plan: &Plan) -> Look {
+    // What the plan has was asked for somewhere.
+    fn by<T>(given: &Given<T>) -> String {
+        let place = given.as_ref().map(|given| given.place.to_string());
+        place.unwrap_or_default()
+    }
+    let observe = &plan.observe;
+    let off = (!observe.server).then(|| match &asked.observe {
+        Some(given) if !matches!(given.place, Place::Flag(_)) => {
+            format!("the plan says so ({})", given.place)
+        }
+        _ => "--no-observe was given".to_owned(),
+    });
+    Look {
+        off,
+        metrics: observe.server_metrics.clone().map(|value| Named {
+            value,
+            by: by(&asked.server_metrics),
+        }),
+        listen: observe.metrics_listen.clone().map(|value| Named {
+            value,
+            by: by(&asked.metrics_listen),
+        }),
+    }
 }
 
 /// What was asked, for the Run document: each value with its place, and the command line as it was
