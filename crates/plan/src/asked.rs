@@ -4,6 +4,7 @@
 //! a default (that is `check`'s), or show the URL in a `Debug` text.
 
 use crate::duration::format_duration;
+use crate::experiment::AskedExperiment;
 use crate::plan::{Arrival, IoEngine, QueryMode};
 use crate::problem::{Place, Problem};
 use serde::Serialize;
@@ -77,6 +78,8 @@ pub struct Asked {
     pub seed: Given<u64>,
     /// `run.pin`.
     pub pin: Given<bool>,
+    /// `[experiment]` and `[variants.NAME]`.
+    pub experiment: AskedExperiment,
     /// The file that was read, for the place of what is missing.
     pub(crate) file: Option<String>,
     /// What reading has found so far; `check` adds to it.
@@ -134,6 +137,7 @@ impl Asked {
             self.url = None;
             self.embedded = None;
         }
+        let experiment = self.experiment.overlay(&over);
         self.problems.extend(over.problems);
         self.refused.extend(over.refused);
         self.options.extend(over.options);
@@ -160,6 +164,7 @@ impl Asked {
             tcp_sample: over.tcp_sample.or(self.tcp_sample),
             seed: over.seed.or(self.seed),
             pin: over.pin.or(self.pin),
+            experiment,
             file: self.file.or(over.file),
             problems: self.problems,
             refused: self.refused,
@@ -199,6 +204,13 @@ impl Asked {
         add("run.tcp_sample", entry(&self.tcp_sample, plain));
         add("run.seed", entry(&self.seed, plain));
         add("run.pin", entry(&self.pin, plain));
+        let of = &self.experiment;
+        add("experiment.repeats", entry(&of.repeats, plain));
+        add("experiment.order", entry(&of.order, plain));
+        add("experiment.pause", entry(&of.pause, time));
+        // Its text is not stored: it may hold a password.
+        let command = |_: &String| json!("a command");
+        add("experiment.between", entry(&of.between, command));
         for (key, placed) in &self.options {
             let value = crate::file::plain(&placed.value);
             add(&format!("workload.{key}"), Some((value, &placed.place)));
