@@ -5,7 +5,8 @@
 use super::{output, server};
 use crate::args::PlanCommand;
 use crate::exit::{Exit, Failure};
-use prony_plan::{Asked, Place, Plan, Problems, QueryMode, WorkloadPlan};
+use prony_plan::experiment::merged;
+use prony_plan::{Asked, Experiment, Place, Plan, Problems, QueryMode, WorkloadPlan};
 use prony_report::{Problem, units};
 use std::path::Path;
 
@@ -14,10 +15,15 @@ pub fn obey(command: PlanCommand) -> Result<Exit, Failure> {
     match command {
         PlanCommand::Check { file } => {
             let asked = read(&file)?;
-            let plan = runnable(asked, &file.display().to_string())?;
+            let name = file.display().to_string();
+            let lines = if asked.is_experiment() {
+                experiment_summary(&runnable_experiment(asked, &name)?)
+            } else {
+                vec![summary(&runnable(asked, &name)?)]
+            };
             output::show(|out, _| {
-                writeln!(out, "{}: the plan is fine", file.display())?;
-                writeln!(out, "{}", summary(&plan))
+                writeln!(out, "{name}: the plan is fine")?;
+                lines.iter().try_for_each(|line| writeln!(out, "{line}"))
             })?;
         }
         PlanCommand::Schema => output::show(|out, _| {
@@ -47,16 +53,43 @@ pub fn checked(asked: Asked, of: &str) -> Result<Plan, Failure> {
 /// The same for a load or run, which needs the values of the workload's options too: scripts are
 /// read.
 pub fn runnable(asked: Asked, of: &str) -> Result<Plan, Failure> {
-    let mut problems = workload_problems(&asked);
-    if problems.is_empty() {
-        problems = value_problems(&asked);
-    }
+    let problems = run_problems(&asked);
     settled(asked, problems, of)
 }
 
-fn settled(asked: Asked, mut problems: Vec<Problem>, of: &str) -> Result<Plan, Failure> {
-    match asked.check() {
-        Ok(plan) if problems.is_empty() => return Ok(plan),
+/// The same for repeats and variants, all of them at once.
+pub fn runnable_experiment(asked: Asked, of: &str) -> Result<Experiment, Failure> {
+    let variants = asked.variants().into_iter();
+    let each: Vec<_> = variants
+        .map(|(name, asked)| (name, run_problems(&asked)))
+        .collect();
+    let problems = merged(&each, |problem, names| {
+        problem.what += &format!(" (variant {names})");
+    });
+    together(asked.check_experiment(), problems, of)
+}
+
+/// What only the workload room knows to be wrong, the values of its options included.
+fn run_problems(asked: &Asked) -> Vec<Problem> {
+    let problems = workload_problems(asked);
+    match problems.is_empty() {
+        true => value_problems(asked),
+        false => problems,
+    }
+}
+
+fn settled(asked: Asked, problems: Vec<Problem>, of: &str) -> Result<Plan, Failure> {
+    together(asked.check(), problems, of)
+}
+
+/// What was checked, if neither the plan room nor the workload room has found anything.
+fn together<T>(
+    checked: Result<T, Problems>,
+    mut problems: Vec<Problem>,
+    of: &str,
+) -> Result<T, Failure> {
+    match checked {
+        Ok(checked) if problems.is_empty() => return Ok(checked),
         Ok(_) => {}
         Err(found) => problems
             .splice(0..0, found.0.into_iter().map(problem))
@@ -143,6 +176,30 @@ fn problem(found: prony_plan::Problem) -> Problem {
         place: String::new(),
         hint: found.hint.unwrap_or_default(),
     }
+}
+
+/// An experiment in a line, and each of its variants in one.
+fn experiment_summary(of: &Experiment) -> Vec<String> {
+    use prony_plan::{Choice, format_duration};
+    let [repeats, variants, runs] = [
+        (of.repeats as usize, "repeat", "repeats"),
+        (of.variants.len(), "variant", "variants"),
+        (of.runs() as usize, "run", "runs"),
+    ]
+    .map(|(count, one, many)| units::counted(count as u64, one, many));
+    let pause = match (of.pause.is_zero(), &of.between) {
+        (true, None) => String::new(),
+        (true, Some(_)) => ", a command between".to_owned(),
+        (false, None) => format!(", {} between", format_duration(of.pause)),
+        (false, Some(_)) => format!(", a command and {} between", format_duration(of.pause)),
+    };
+    let order = of.order.name();
+    let mut lines = vec![format!("  {repeats} of {variants}, {order}: {runs}{pause}")];
+    for one in &of.variants {
+        lines.push(format!("  variant {}:", one.name));
+        lines.push(format!("  {}", summary(&one.plan)));
+    }
+    lines
 }
 
 /// The plan in one line.

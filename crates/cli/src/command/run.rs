@@ -1,11 +1,12 @@
 //! `prony run`.
 //!
-//! In: a workload or a plan file, and flags. Out: an order, carried out. Must never: run a plan with
-//! a mistake in it.
+//! In: a workload or a plan file, and flags. Out: an order, or a batch of them, carried out. Must
+//! never: run a plan with a mistake in it.
 
 use super::plan;
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
+use crate::experiment::{self, Batch};
 use crate::run::{Look, Order, carry_out};
 use crate::secrets;
 use prony_plan::{Asked, Plan, ServerPlan};
@@ -22,6 +23,27 @@ pub fn run(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     } else {
         (flags, "the command line")
     };
+    let look = Look {
+        off: args.no_observe,
+        metrics: args.server_metrics.clone(),
+    };
+    if asked.is_experiment() {
+        let of = plan::runnable_experiment(asked.clone(), of)?;
+        // Once is a run as any other.
+        if of.runs() > 1 {
+            let each = asked.variants().into_iter().zip(&of.variants);
+            let asked = each.map(|((_, asked), one)| asked_document(&asked, &one.plan, arguments));
+            let batch = Batch {
+                asked: asked.collect(),
+                experiment: of,
+                download: args.download,
+                json: args.json,
+                store: !args.no_store,
+                progress: args.progress,
+            };
+            return experiment::carry_out(&batch, &look);
+        }
+    }
     let plan = plan::runnable(asked.clone(), of)?;
     let order = Order {
         asked: asked_document(&asked, &plan, arguments),
@@ -30,10 +52,6 @@ pub fn run(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         json: args.json,
         store: !args.no_store,
         progress: args.progress,
-    };
-    let look = Look {
-        off: args.no_observe,
-        metrics: args.server_metrics.clone(),
     };
     carry_out(&order, &look)
 }

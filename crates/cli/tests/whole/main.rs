@@ -16,6 +16,7 @@ mod modes;
 mod oltp;
 mod orders;
 mod pgbench;
+mod repeats;
 mod script;
 mod secrecy;
 mod split;
