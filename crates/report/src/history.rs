@@ -94,12 +94,20 @@ mod tests {
             tps: Some(1_234_567.0),
             p99_ns: Some(123_000_000),
             server: "postgresql 18.10devel".into(),
+            experiment: None,
+        };
+        let of_many = Row {
+            experiment: Some("1000/100000 variant".into()),
+            ..row.clone()
         };
         let mut out = Vec::new();
-        write(&mut out, &Style::plain(), &[row]).unwrap();
-        let text = String::from_utf8(out).unwrap();
-        let widest = text.lines().map(|line| line.chars().count()).max();
-        assert!(widest <= Some(100), "{widest:?}:\n{text}");
+        for rows in [vec![row.clone()], vec![row, of_many]] {
+            out.clear();
+            write(&mut out, &Style::plain(), &rows).unwrap();
+            let text = String::from_utf8_lossy(&out);
+            let widest = text.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(100), "{widest:?}:\n{text}");
+        }
     }
 
     #[test]

@@ -143,7 +143,7 @@ fn a_random_order_is_stored_with_its_seed_and_comes_again() {
 fn the_command_between_ends_the_experiment_when_it_fails_and_what_is_there_stays() {
     // It is run before the second and the third run, and fails before the third; the password in it is
     // nowhere to be seen.
-    let log = std::env::temp_dir().join(format!("prony-between-{}", std::process::id()));
+    let log = std::env::temp_dir().join(format!("prony-log-between-{}", std::process::id()));
     let between = format!(
         "between = \"echo $PRONY_VARIANT/$PRONY_REPEAT >> {0}; test $(wc -l < {0}) -lt 2 # hunter2\"",
         log.display()

@@ -63,7 +63,7 @@ pub fn draw(out: &mut String, prices: &Prices) -> fmt::Result {
     )?;
     grid(out, &y, units::rate)?;
     for cost in &x.ticks {
-        tick(out, x.at(*cost), BOTTOM, &Text(money(*cost)).to_string())?;
+        tick(out, x.at(*cost), BOTTOM, &units::rate(*cost))?;
     }
     write!(
         out,
@@ -173,11 +173,17 @@ fn labels(points: &[Point], x: &Scale, y: &Scale) -> Vec<Label> {
         let point = &points[number];
         let text = format!("{} {}", number + 1, cut(&plain(&point.configuration), NAME));
         let at = x.at(point.cost);
-        let left = at + 12.0 + width(&text) > WIDTH;
+        let left = at + 9.0 + width(&text) > WIDTH;
         let mut label = Label {
             text,
-            x: if left { at - 11.0 } else { at + 11.0 },
-            y: y.at(point.tps) + 4.0,
+            x: if left { at - 8.0 } else { at + 8.0 },
+            // Off the line of the frontier, which lies over what is not on it.
+            y: y.at(point.tps)
+                + if point.on_frontier == Some(false) {
+                    17.0
+                } else {
+                    -8.0
+                },
             left,
         };
         // Each that is there moves it down at most once.

@@ -212,7 +212,7 @@ fn ratios(out: &mut String, prices: &Prices) -> fmt::Result {
     if orders {
         columns.extend(["NOPM", "3 years/NOPM"]);
     }
-    columns.extend(["as good at", "frontier", "prices as of"]);
+    columns.extend(["as good at", "frontier"]);
     let caption = format!("Committed transactions a second and their cost in {currency}");
     table(out, &caption, &columns)?;
     for (place, point) in prices.points.iter().enumerate() {
@@ -235,7 +235,6 @@ fn ratios(out: &mut String, prices: &Prices) -> fmt::Result {
             Some(false) => "no".to_owned(),
             None => "–".to_owned(),
         });
-        cells.push(dated(point));
         for cell in cells {
             write!(out, "<td>{}</td>", Text(cell))?;
         }
