@@ -164,10 +164,10 @@ impl Asked {
             return Err(Problems::sorted(found));
         }
         let repeats = of.repeats.as_ref().map(|given| given.value);
+        // An order alone, of a plain run, asks for no repeats.
+        let default = if of.table { DEFAULT_REPEATS } else { 1 };
         Ok(Experiment {
-            repeats: repeats.map_or(DEFAULT_REPEATS, |given| {
-                given.min(u64::from(MAX_REPEATS)) as u32
-            }),
+            repeats: repeats.map_or(default, |given| given.min(u64::from(MAX_REPEATS)) as u32),
             order: of
                 .order
                 .as_ref()

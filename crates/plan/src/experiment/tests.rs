@@ -122,6 +122,15 @@ fn without_variants_the_plan_itself_is_repeated() {
         (DEFAULT_REPEATS, DEFAULT_REPEATS)
     );
     assert_eq!(repeated.variants[0].name, "tpcb");
+    let flags = Asked {
+        experiment: AskedExperiment {
+            order: flag("--order", Some(Order::Random)),
+            ..AskedExperiment::default()
+        },
+        ..Asked::default()
+    };
+    let ordered = asked(plain).overlay(flags).check_experiment().unwrap();
+    assert_eq!(ordered.runs(), 1, "an order alone repeats nothing");
 }
 
 #[test]
