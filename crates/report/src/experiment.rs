@@ -193,6 +193,16 @@ mod tests {
     }
 
     #[test]
+    fn a_run_shown_again_says_where_it_belongs() {
+        let mut out = Vec::new();
+        let run = of("new", 2, closed());
+        crate::terminal::write(&mut out, &Style::plain(), &run, None).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains("part of"), "{text}");
+        assert!(text.contains("run 2 of 3, variant new, repeat 2"), "{text}");
+    }
+
+    #[test]
     fn foreign_names_cannot_steer_the_terminal() {
         let runs = [of("\x1b[2J\nx", 1, closed())];
         let text = shown(&runs, &["\x1b[2J\nx"]);

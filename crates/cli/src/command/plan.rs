@@ -17,7 +17,13 @@ pub fn obey(command: PlanCommand) -> Result<Exit, Failure> {
             let asked = read(&file)?;
             let name = file.display().to_string();
             let lines = if asked.is_experiment() {
-                experiment_summary(&runnable_experiment(asked, &name)?)
+                let changes = asked
+                    .experiment
+                    .variants
+                    .iter()
+                    .map(|one| changes(&one.asked));
+                let changes: Vec<String> = changes.collect();
+                experiment_summary(&runnable_experiment(asked, &name)?, &changes)
             } else {
                 vec![summary(&runnable(asked, &name)?)]
             };
@@ -143,7 +149,20 @@ fn value_problems(asked: &Asked) -> Vec<Problem> {
         .check_options(&workload_plan(asked, workload.name()), protocol)
         .iter()
         .flat_map(|error| server::workload_failure(error, None).problems)
+        .map(|problem| placed(asked, problem))
         .collect()
+}
+
+/// A problem that begins with an option of a file gets that option's place.
+fn placed(asked: &Asked, mut problem: Problem) -> Problem {
+    let mut options = asked.options.iter();
+    let of_it = options.find(|(key, _)| problem.what.starts_with(&format!("{key} = ")));
+    if let Some((_, option)) = of_it
+        && matches!(option.place, Place::File { .. })
+    {
+        problem.what = format!("{}: {}", option.place, problem.what);
+    }
+    problem
 }
 
 /// What is asked of a workload, as far as its options go.
@@ -179,7 +198,7 @@ fn problem(found: prony_plan::Problem) -> Problem {
 }
 
 /// An experiment in a line, and each of its variants in one.
-fn experiment_summary(of: &Experiment) -> Vec<String> {
+fn experiment_summary(of: &Experiment, changes: &[String]) -> Vec<String> {
     use prony_plan::{Choice, format_duration};
     let [repeats, variants, runs] = [
         (of.repeats as usize, "repeat", "repeats"),
@@ -195,11 +214,27 @@ fn experiment_summary(of: &Experiment) -> Vec<String> {
     };
     let order = of.order.name();
     let mut lines = vec![format!("  {repeats} of {variants}, {order}: {runs}{pause}")];
-    for one in &of.variants {
-        lines.push(format!("  variant {}:", one.name));
+    for (place, one) in of.variants.iter().enumerate() {
+        if let Some(changes) = changes.get(place) {
+            lines.push(format!("  variant {}: {changes}", one.name));
+        }
         lines.push(format!("  {}", summary(&one.plan)));
     }
     lines
+}
+
+/// What a variant says beside what all say.
+fn changes(of: &Asked) -> String {
+    let server = of.url.as_ref().map(|url| prony_server::redact(&url.value));
+    let given = of.to_json(&server.unwrap_or_default());
+    let each = given.as_object().into_iter().flatten();
+    let each: Vec<String> = each
+        .map(|(key, entry)| format!("{key} = {}", entry["value"]))
+        .collect();
+    match each.is_empty() {
+        true => "changes nothing".to_owned(),
+        false => prony_report::text::plain(&each.join(", ")),
+    }
 }
 
 /// The plan in one line.

@@ -59,6 +59,12 @@ fn hostile() -> Run {
         series: vec![reading],
         ..Observed::default()
     });
+    run.experiment = Some(prony_store::Experiment {
+        id: bad.into(),
+        variant: bad.into(),
+        order: bad.into(),
+        ..prony_store::Experiment::default()
+    });
     run.host.name = bad.into();
     run.drive.io_reason = bad.into();
     run.build.version = bad.into();
