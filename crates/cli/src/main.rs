@@ -6,6 +6,7 @@
 mod args;
 mod command;
 mod exit;
+mod experiment;
 mod hammerdb;
 mod pgbench;
 mod run;

@@ -191,3 +191,51 @@ fn an_output_that_cannot_be_right_ends_with_7_and_has_no_price() {
         "{text}"
     );
 }
+
+#[test]
+fn a_report_draws_throughput_against_cost_and_is_verified_with_its_sheet() {
+    let home = Home::new("drawn");
+    let (small, big) = (home.keep(10_000.0, 15.0), home.keep(25_000.0, 8.0));
+    let prices = home.file("sheet.toml", &sheet([&small, &big], "2019"));
+    let page = home.0.join("report.html").display().to_string();
+    // The sheet says which run is of which.
+    home.says(
+        &["report", &small, &big, "--prices", &prices, "-o", &page],
+        0,
+    );
+    let drawn = std::fs::read_to_string(&page).expect("it is written");
+    for words in [
+        "1: small: 100.00 EUR a month, 10,000 transactions a second, on the frontier",
+        "2: big: 300.00 EUR a month, 25,000 transactions a second, on the frontier",
+        "2019, OLD",
+        "a letter (",
+    ] {
+        assert!(drawn.contains(words), "{words}");
+    }
+    assert!(
+        home.says(&["verify", &page], 0)
+            .contains("as they were written")
+    );
+    std::fs::write(&page, drawn.replace("unit_price = 300", "unit_price = 200")).expect("written");
+    home.says(&["verify", &page], 7);
+    // Without prices, without a section of them; and nothing is guessed.
+    home.says(&["report", &small, &big, "-o", &page], 0);
+    let plain = std::fs::read_to_string(&page).expect("it is written");
+    assert!(!plain.contains("What throughput costs"));
+    let unknown = home.file("unknown.toml", &sheet(["x", "y"], "2019"));
+    for (words, said) in [
+        (
+            vec!["report", &small, "--prices", &unknown],
+            "on which configuration",
+        ),
+        (vec!["report", "huge=last", "--prices", &prices], "huge"),
+        (vec!["report", &small, "--prices", "none.toml"], "none.toml"),
+        (vec!["report", &small, "--across-regions"], "--prices"),
+    ] {
+        let output = home.prony(&[&words[..], &["-o", &page]].concat());
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {errors}");
+        assert!(errors.contains(said), "{said}: {errors}");
+    }
+    assert_eq!(std::fs::read_to_string(&page).expect("still there"), plain);
+}

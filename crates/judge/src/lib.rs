@@ -12,6 +12,7 @@ mod client;
 pub mod compare;
 mod data;
 mod errors;
+pub mod experiment;
 mod housekeeping;
 mod length;
 mod limits;

@@ -4,6 +4,7 @@
 //! a default (that is `check`'s), or show the URL in a `Debug` text.
 
 use crate::duration::format_duration;
+use crate::experiment::AskedExperiment;
 use crate::plan::{Arrival, IoEngine, QueryMode};
 use crate::problem::{Place, Problem};
 use serde::Serialize;
@@ -83,6 +84,8 @@ pub struct Asked {
     pub server_metrics: Given<String>,
     /// `observe.metrics_listen`.
     pub metrics_listen: Given<String>,
+    /// `[experiment]` and `[variants.NAME]`.
+    pub experiment: AskedExperiment,
     /// The file that was read, for the place of what is missing.
     pub(crate) file: Option<String>,
     /// What reading has found so far; `check` adds to it.
@@ -147,6 +150,7 @@ impl Asked {
         if over.observe.as_ref().is_some_and(|given| !given.value) {
             self.server_metrics = None;
         }
+        let experiment = self.experiment.overlay(&over);
         self.problems.extend(over.problems);
         self.refused.extend(over.refused);
         self.options.extend(over.options);
@@ -176,6 +180,7 @@ impl Asked {
             observe: over.observe.or(self.observe),
             server_metrics: over.server_metrics.or(self.server_metrics),
             metrics_listen: over.metrics_listen.or(self.metrics_listen),
+            experiment,
             file: self.file.or(over.file),
             problems: self.problems,
             refused: self.refused,
@@ -218,6 +223,13 @@ impl Asked {
         add("observe.server", entry(&self.observe, plain));
         add("observe.server_metrics", entry(&self.server_metrics, plain));
         add("observe.metrics_listen", entry(&self.metrics_listen, plain));
+        let of = &self.experiment;
+        add("experiment.repeats", entry(&of.repeats, plain));
+        add("experiment.order", entry(&of.order, plain));
+        add("experiment.pause", entry(&of.pause, time));
+        // Its text is not stored: it may hold a password.
+        let command = |_: &String| json!("a command");
+        add("experiment.between", entry(&of.between, command));
         for (key, placed) in &self.options {
             let value = crate::file::plain(&placed.value);
             add(&format!("workload.{key}"), Some((value, &placed.place)));

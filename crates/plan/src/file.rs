@@ -9,6 +9,7 @@ use crate::check::{
     MAX_SCALE, MAX_THREADS,
 };
 use crate::duration::format_duration;
+use crate::experiment::form::{self, ExperimentTable, VariantTable};
 use crate::observe::Listen;
 use crate::plan::{Arrival, IoEngine, Pace, Plan, QueryMode, ServerPlan, Stop};
 use schemars::JsonSchema;
@@ -36,6 +37,16 @@ pub struct PlanFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ObserveTable")]
     pub observe: Option<ObserveTable>,
+    /// Several runs of the plan, or of each of its variants. One run without this table and without
+    /// variants.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ExperimentTable")]
+    pub experiment: Option<ExperimentTable>,
+    /// What is set beside each other, each by its name: `[variants.NAME.run]` and the like change what
+    /// the plan says, and an empty `[variants.NAME]` changes nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "BTreeMap<String, VariantTable>")]
+    pub variants: Option<BTreeMap<String, VariantTable>>,
 }
 
 /// What is seen of the server during a run, and who may look on.
@@ -167,7 +178,7 @@ pub struct RunTable {
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[allow(dead_code)] // Only its schema is used.
-enum TimeText {
+pub(crate) enum TimeText {
     Text(
         #[schemars(regex(
             pattern = r"^\s*([0-9]+|(?=[0-9])([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?([0-9]+us)?([0-9]+ns)?)\s*$"
@@ -179,7 +190,9 @@ enum TimeText {
 
 /// The JSON Schema of a plan file, for editors and other programs.
 pub fn json_schema() -> Value {
-    schemars::schema_for!(PlanFile).to_value()
+    let mut schema = schemars::schema_for!(PlanFile).to_value();
+    form::finish(&mut schema);
+    schema
 }
 
 /// The plan in the form of its file, every value written out. `server` is what to write as its URL:
@@ -230,6 +243,8 @@ fn written_out(plan: &Plan, server: Option<&str>) -> PlanFile {
             server_metrics: plan.observe.server_metrics.clone(),
             metrics_listen: plan.observe.metrics_listen.as_ref().map(Listen::to_string),
         }),
+        experiment: None,
+        variants: None,
     }
 }
 

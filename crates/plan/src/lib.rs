@@ -6,12 +6,13 @@
 //!
 //! The way of a plan: [`Asked::from_toml`] reads what is written and remembers where;
 //! [`Asked::overlay`] lays the command line's flags over it; [`Asked::check`] fills in the defaults
-//! and compares the values with each other.
+//! and compares the values with each other. [`Asked::check_experiment`] does so for each variant.
 
 mod asked;
 mod check;
 mod choice;
 mod duration;
+pub mod experiment;
 pub mod file;
 mod observe;
 pub mod plan;
@@ -25,6 +26,7 @@ pub use asked::{Asked, Given, Placed, flag};
 pub use check::{MAX_CLIENTS, MAX_RATE_TPS, MAX_SCALE, MAX_THREADS, MAX_TIME};
 pub use choice::Choice;
 pub use duration::{DurationError, format_duration, parse_duration};
+pub use experiment::{AskedExperiment, Experiment, Order, Turn, Variant};
 pub use file::{json_schema, to_json, to_toml};
 pub use observe::{Listen, ListenError, ObservePlan};
 pub use plan::{

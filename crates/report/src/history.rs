@@ -26,6 +26,8 @@ pub struct Row {
     pub p99_ns: Option<u64>,
     /// Server and version, in words.
     pub server: String,
+    /// Its place in an experiment, such as `3/10 new`; absent for a run by itself.
+    pub experiment: Option<String>,
 }
 
 /// Writes the table.
@@ -33,6 +35,9 @@ pub fn write(out: &mut dyn Write, style: &Style, rows: &[Row]) -> io::Result<()>
     if rows.is_empty() {
         return writeln!(out, "No runs are stored yet.");
     }
+    // Where runs belong together, that is what tells them apart, and not their server: there is no
+    // room for both.
+    let together = rows.iter().any(|row| row.experiment.is_some());
     // The time is in the name already: a column of its own would not fit.
     let mut table = Table::new(&[
         "run (local date and time of start)",
@@ -41,7 +46,7 @@ pub fn write(out: &mut dyn Write, style: &Style, rows: &[Row]) -> io::Result<()>
         "tps",
         "p99",
         "state<",
-        "server<",
+        if together { "experiment<" } else { "server<" },
     ]);
     for row in rows {
         table.row([
@@ -51,7 +56,10 @@ pub fn write(out: &mut dyn Write, style: &Style, rows: &[Row]) -> io::Result<()>
             row.tps.map_or("–".into(), units::rate),
             row.p99_ns.map_or("–".into(), |ns| units::time(ns as f64)),
             plain(&row.state),
-            cut(&plain(&row.server), 16),
+            match (together, &row.experiment) {
+                (false, _) => cut(&plain(&row.server), 16),
+                (true, of) => cut(&plain(of.as_deref().unwrap_or_default()), 16),
+            },
         ]);
     }
     table.write(out, style, 0)
@@ -86,12 +94,38 @@ mod tests {
             tps: Some(1_234_567.0),
             p99_ns: Some(123_000_000),
             server: "postgresql 18.10devel".into(),
+            experiment: None,
+        };
+        let of_many = Row {
+            experiment: Some("1000/100000 variant".into()),
+            ..row.clone()
         };
         let mut out = Vec::new();
-        write(&mut out, &Style::plain(), &[row]).unwrap();
+        for rows in [vec![row.clone()], vec![row, of_many]] {
+            out.clear();
+            write(&mut out, &Style::plain(), &rows).unwrap();
+            let text = String::from_utf8_lossy(&out);
+            let widest = text.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(100), "{widest:?}:\n{text}");
+        }
+    }
+
+    #[test]
+    fn runs_of_an_experiment_say_where_in_it_they_belong() {
+        let alone = Row {
+            id: "20261120-233342-tpcb-7f3a".into(),
+            server: "postgresql 17.2".into(),
+            ..Row::default()
+        };
+        let one = Row {
+            experiment: Some("3/10 a-long-name-of-a-variant".into()),
+            ..alone.clone()
+        };
+        let mut out = Vec::new();
+        write(&mut out, &Style::plain(), &[alone, one]).unwrap();
         let text = String::from_utf8(out).unwrap();
-        let widest = text.lines().map(|line| line.chars().count()).max();
-        assert!(widest <= Some(100), "{widest:?}:\n{text}");
+        assert!(text.contains("3/10 a-long-nam…"), "{text}");
+        assert!(!text.contains("postgresql"), "{text}");
     }
 
     #[test]

@@ -11,6 +11,12 @@ pub fn write(out: &mut dyn Write, run: &Run) -> io::Result<()> {
     writeln!(out)
 }
 
+/// Writes the document as one line, for a stream of several.
+pub fn line(out: &mut dyn Write, run: &Run) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, run).map_err(io::Error::from)?;
+    writeln!(out)
+}
+
 #[cfg(test)]
 mod tests {
     use crate::sample_run;
@@ -23,5 +29,12 @@ mod tests {
         let back: prony_store::Run = serde_json::from_slice(&out).unwrap();
         assert_eq!(back, run);
         assert_eq!(out.last(), Some(&b'\n'));
+        out.clear();
+        super::line(&mut out, &run).unwrap();
+        assert_eq!(out.iter().filter(|&&byte| byte == b'\n').count(), 1);
+        assert_eq!(
+            serde_json::from_slice::<prony_store::Run>(&out).unwrap(),
+            run
+        );
     }
 }

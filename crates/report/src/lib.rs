@@ -10,6 +10,7 @@ pub mod audit;
 pub mod compare;
 pub mod csv;
 pub mod data;
+pub mod experiment;
 pub mod hdr_log;
 pub mod history;
 pub mod html;

@@ -287,7 +287,7 @@ fn name(point: &Point) -> String {
 }
 
 /// An amount of money, without its currency.
-fn money(amount: f64) -> String {
+pub(crate) fn money(amount: f64) -> String {
     match amount {
         amount if amount >= 999.995 => {
             let cents = (amount * 100.0).round();
@@ -305,7 +305,7 @@ fn money(amount: f64) -> String {
 }
 
 /// A ratio with three significant digits.
-fn figure(value: f64) -> String {
+pub(crate) fn figure(value: f64) -> String {
     match value {
         value if value >= 1.0 || value == 0.0 => units::rate(value),
         value => significant(value),

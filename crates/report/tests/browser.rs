@@ -82,8 +82,8 @@ fn watched() -> Run {
 struct Folder(PathBuf);
 
 impl Folder {
-    fn new() -> Folder {
-        let name = format!("prony-browser-{}", std::process::id());
+    fn new(name: &str) -> Folder {
+        let name = format!("prony-browser-{name}-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)
@@ -158,7 +158,7 @@ fn the_page_is_drawn_and_the_browser_has_nothing_to_complain_of() {
         eprintln!("skipped: there is no Chromium on this machine");
         return;
     };
-    let folder = Folder::new();
+    let folder = Folder::new("one");
     let mut page = Vec::new();
     html::write(&mut page, &[watched()]).unwrap();
     let page = String::from_utf8(page).unwrap();
@@ -213,5 +213,105 @@ fn the_page_is_drawn_and_the_browser_has_nothing_to_complain_of() {
             look["width"], true,
             "nothing is wider than the window: {look}"
         );
+    }
+}
+
+/// What the second probe looks at: where the points and their names are.
+const COSTS: &str = r##"<script>
+const plot = document.querySelector("#prices .plot svg");
+const inside = (one) => {
+  const [a, b] = [one.getBoundingClientRect(), plot.getBoundingClientRect()];
+  return a.width > 0 && a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1 && a.bottom <= b.bottom + 1;
+};
+const filled = (one) => getComputedStyle(one).fill;
+document.documentElement.dataset.probe = btoa(unescape(encodeURIComponent(JSON.stringify({
+  on: plot.querySelectorAll("circle.point.on").length,
+  off: plot.querySelectorAll("path.point").length,
+  frontier: plot.querySelector(".line").getTotalLength(),
+  names: [...plot.querySelectorAll(".name")].map((one) => one.textContent),
+  inside: [...plot.querySelectorAll("text, circle, .point, .line")].every(inside),
+  apart: filled(plot.querySelector("circle.point.on")) !== filled(plot.querySelector("path.point")),
+  width: document.documentElement.scrollWidth <= window.innerWidth,
+}))));
+</script>"##;
+
+fn priced() -> (Vec<Run>, html::PriceQuestion) {
+    let mut text = "[sheet]\ncurrency = \"EUR\"\nregion = \"r\"\nterm = \"on demand\"\n\
+                    as_of = 2026-05-01\nsource = \"</text><script>throw 1</script>\"\n\
+                    entered_by = \"dba\"\n"
+        .to_owned();
+    let (mut runs, mut placed) = (Vec::new(), Vec::new());
+    let each = [
+        ("small", 410, 9_000),
+        ("</text><b>", 1_250, 14_000),
+        ("other", 900, 8_000),
+        ("big", 1_640, 31_000),
+    ];
+    for (at, (name, price, tps)) in each.into_iter().enumerate() {
+        text += &format!(
+            "[[configuration]]\nname = \"{name}\"\n[[configuration.item]]\nname = \"i\"\n\
+             quantity = 1\nunit_price = {price}\nper = \"month\"\n"
+        );
+        // Two runs of the first: a median, and how far they differ.
+        for share in if at == 0 { vec![9, 10] } else { vec![10] } {
+            let mut run = watched();
+            run.id = format!("2026112{at}-{share}");
+            for kind in &mut run.measured.kinds {
+                kind.committed = 4 * tps * share / 10;
+            }
+            placed.push(html::PlacedRun {
+                sheet: 0,
+                configuration: at,
+                run: runs.len(),
+            });
+            runs.push(run);
+        }
+    }
+    let question = html::PriceQuestion {
+        sheets: vec![html::SheetText {
+            file: "prices.toml".to_owned(),
+            text,
+        }],
+        today: "2026-11-21".to_owned(),
+        utilisation: 0.3,
+        across_regions: false,
+        placed,
+    };
+    (runs, question)
+}
+
+#[test]
+fn points_and_frontier_are_drawn_and_the_browser_has_nothing_to_complain_of() {
+    let Some(browser) = chromium() else {
+        eprintln!("skipped: there is no Chromium on this machine");
+        return;
+    };
+    let folder = Folder::new("prices");
+    let (runs, question) = priced();
+    let mut page = Vec::new();
+    html::write_priced(&mut page, &runs, &question).unwrap();
+    let page = String::from_utf8(page).unwrap();
+    if let Some(keep) = std::env::var_os("PRONY_KEEP_PAGE") {
+        std::fs::write(keep, &page).unwrap();
+    }
+    let output = look(&browser, &folder.0, &page, &[]);
+    assert!(output.status.success());
+    assert_eq!(complaints(&output), "");
+    let (before, rest) = page.split_once("<meta http-equiv").unwrap();
+    let (_, after) = rest.split_once('\n').unwrap();
+    let open = format!("{before}{after}").replace("</body>", &format!("{COSTS}</body>"));
+    for size in ["--window-size=1200,900", "--window-size=500,900"] {
+        let seen = probed(&browser, &folder.0, &open, &[size]);
+        assert_eq!(
+            (&seen["on"], &seen["off"]),
+            (&3.into(), &1.into()),
+            "{seen}"
+        );
+        assert!(seen["frontier"].as_f64().unwrap() > 100.0, "{seen}");
+        assert_eq!(seen["names"].as_array().unwrap().len(), 4, "{seen}");
+        assert!(seen["names"].to_string().contains("2 </text><b>"), "{seen}");
+        for what in ["inside", "apart", "width"] {
+            assert_eq!(seen[what], true, "{what}: {seen}");
+        }
     }
 }

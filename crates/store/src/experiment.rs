@@ -20,4 +20,7 @@ pub struct Experiment {
     pub runs: u32,
     /// Order of the variants: `interleaved` (A B B A), `random` or `sequential`.
     pub order: String,
+    /// Seed of a random order; absent for the others, which need none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order_seed: Option<u64>,
 }

@@ -4,6 +4,7 @@
 //! of anything: it can be deleted at any time, and is made again from the documents.
 
 use crate::error::StoreError;
+use crate::experiment::Experiment;
 use crate::id::epoch_ns;
 use crate::lock;
 use crate::run::{Run, Severity, State};
@@ -43,6 +44,8 @@ pub struct Summary {
     pub server: String,
     /// The gravest finding of its checks.
     pub worst: Option<Severity>,
+    /// Its place among the repeats of an experiment.
+    pub experiment: Option<Experiment>,
 }
 
 impl Summary {
@@ -65,6 +68,7 @@ impl Summary {
                 None => format!("{} {}", run.server.engine, run.server.version),
             },
             worst: run.checks.iter().map(|check| check.severity).max(),
+            experiment: run.experiment.clone(),
         }
     }
 
@@ -132,8 +136,8 @@ impl Index {
         for (summary, (bytes, changed_ns)) in put {
             change.execute(
                 "INSERT OR REPLACE INTO runs (id, bytes, changed_ns, started_ns, started_at, state,
-                     workload, scale, clients, rate_tps, tps, p99_ns, server, worst)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                     workload, scale, clients, rate_tps, tps, p99_ns, server, worst, experiment)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
                 params![
                     summary.id,
                     bytes,
@@ -151,6 +155,7 @@ impl Index {
                         .map(|ns| i64::try_from(ns).unwrap_or(i64::MAX)),
                     summary.server,
                     summary.worst.map(severity_name),
+                    written(summary.experiment.as_ref()),
                 ],
             )?;
         }
@@ -161,7 +166,7 @@ impl Index {
     pub(crate) fn summaries(&self) -> Result<Vec<Summary>, StoreError> {
         let mut query = self.db.prepare(
             "SELECT id, started_at, state, workload, scale, clients, rate_tps, tps, p99_ns, server,
-                 worst FROM runs ORDER BY started_ns DESC, id DESC",
+                 worst, experiment FROM runs ORDER BY started_ns DESC, id DESC",
         )?;
         let rows = query.query_map([], summary)?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -171,6 +176,7 @@ impl Index {
 fn summary(row: &Row<'_>) -> rusqlite::Result<Summary> {
     let p99_ns: Option<i64> = row.get(8)?;
     let (state, worst): (String, Option<String>) = (row.get(2)?, row.get(10)?);
+    let experiment: Option<String> = row.get(11)?;
     Ok(Summary {
         id: row.get(0)?,
         started_at: row.get(1)?,
@@ -188,7 +194,13 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<Summary> {
         worst: [Severity::Note, Severity::Caveat, Severity::Invalid]
             .into_iter()
             .find(|known| Some(severity_name(*known)) == worst.as_deref()),
+        experiment: experiment.and_then(|text| serde_json::from_str(&text).ok()),
     })
+}
+
+/// An experiment's part of a document, as the document has it.
+fn written(experiment: Option<&Experiment>) -> Option<String> {
+    serde_json::to_string(experiment?).ok()
 }
 
 fn state_name(state: State) -> &'static str {
@@ -240,8 +252,30 @@ fn create(db: &Connection) -> rusqlite::Result<()> {
     if found != TABLES_VERSION {
         return Err(rusqlite::Error::InvalidQuery);
     }
+    add_experiment(db)?;
     // Reads the whole table's root, so that a broken file shows here.
     db.query_row("SELECT count(*) FROM runs", [], |_| Ok(()))
+}
+
+/// Adds the column that tables of this version did not have at first. The version stays: Prony before
+/// it names the columns that it reads and writes, and goes on with them; its rows have no experiment.
+fn add_experiment(db: &Connection) -> rusqlite::Result<()> {
+    let missing = |db: &Connection| {
+        let column = "SELECT count(*) FROM pragma_table_info('runs') WHERE name = 'experiment'";
+        db.query_row(column, [], |row| row.get::<_, i64>(0))
+            .map(|count| count == 0)
+    };
+    if !missing(db)? {
+        return Ok(());
+    }
+    db.execute_batch("BEGIN IMMEDIATE")?;
+    let added = missing(db).and_then(|still| match still {
+        true => db.execute_batch("ALTER TABLE runs ADD COLUMN experiment TEXT"),
+        // Another Prony was faster.
+        false => Ok(()),
+    });
+    db.execute_batch(if added.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+    added
 }
 
 const TABLES: &str = "CREATE TABLE runs (
@@ -258,7 +292,8 @@ const TABLES: &str = "CREATE TABLE runs (
     tps REAL,
     p99_ns INTEGER,
     server TEXT NOT NULL,
-    worst TEXT
+    worst TEXT,
+    experiment TEXT
 ) STRICT;
 CREATE INDEX runs_by_start ON runs (started_ns);";
 

@@ -45,6 +45,10 @@ impl RunWriter {
             .map_err(io_error("create the folder", &folder))?;
         let (id, path, file) = reserve(&folder, &run.started_at, &run.workload.name)?;
         run.id.clone_from(&id);
+        // An experiment has the name of its first run.
+        if let Some(of) = run.experiment.as_mut().filter(|of| of.id.is_empty()) {
+            of.id.clone_from(&id);
+        }
         let mut writer = RunWriter {
             store: store.clone(),
             id,

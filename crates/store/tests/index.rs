@@ -120,3 +120,51 @@ fn several_processes_share_a_store() {
     assert_eq!(count(&store), 4 * RUNS_EACH);
     assert_eq!(store.reindex().unwrap(), 4 * RUNS_EACH);
 }
+
+/// An index of a Prony that knew no experiments goes on, and that Prony goes on with it.
+#[test]
+fn an_index_without_experiments_gets_their_column_and_keeps_its_rows() {
+    let folder = Folder::new("older-index");
+    let store = folder.store();
+    stored(&store, |_| ());
+    let index = folder.path().join("index.sqlite");
+    let db = rusqlite::Connection::open(&index).unwrap();
+    db.execute_batch("ALTER TABLE runs DROP COLUMN experiment")
+        .unwrap();
+    drop(db);
+    let place = Experiment {
+        variant: "new".into(),
+        position: 3,
+        runs: 4,
+        ..Experiment::default()
+    };
+    let id = stored(&store, |run| run.experiment = Some(place.clone()));
+    let listing = store.list(&Filter::default()).unwrap();
+    let of = |summary: &Summary| summary.experiment.clone();
+    let mine = listing.runs.iter().find(|run| run.id == id).unwrap();
+    // The first of them gives the whole its name.
+    assert_eq!(
+        of(mine),
+        Some(Experiment {
+            id: id.clone(),
+            ..place
+        })
+    );
+    assert_eq!(listing.runs.iter().filter_map(of).count(), 1);
+    let db = rusqlite::Connection::open(&index).unwrap();
+    // As the older one writes.
+    db.execute_batch(
+        "INSERT OR REPLACE INTO runs (id, bytes, changed_ns, started_ns, started_at, state, workload,
+             scale, clients, rate_tps, tps, p99_ns, server, worst)
+         VALUES ('x', 1, 1, 1, '', 'complete', 'w', 1, 1, NULL, NULL, NULL, 's', NULL)",
+    )
+    .unwrap();
+    let version: i64 = db
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .unwrap();
+    assert_eq!(
+        (version, count(&store)),
+        (1, 2),
+        "a row without a document goes"
+    );
+}

@@ -6,7 +6,7 @@
 use super::ServerArgs;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use prony_plan::{Arrival, Asked, Choice, IoEngine, QueryMode, flag, parse_duration};
+use prony_plan::{Arrival, Asked, Choice, IoEngine, Order, QueryMode, flag, parse_duration};
 use std::time::Duration;
 
 /// Arguments of `prony run`.
@@ -23,6 +23,7 @@ Examples:
   prony run tpcb --embedded --duration 10s     on a throw-away server
   prony run script --file pay.sql@3 --file look.sql@1
   prony run plan.toml --clients 128            a plan from a file, with one thing changed
+  prony run tpcb --duration 10s --repeats 5    five runs, and their median
   prony run tpcb --duration 10s --json | jq .measured.kinds[0].tps")]
 pub struct RunArgs {
     /// Name of a workload (`prony workloads` lists them), or a plan: a file whose name ends in .toml
@@ -178,7 +179,17 @@ pub struct RunArgs {
     #[arg(long, value_name = "ADDRESS", help_heading = "Result")]
     pub metrics_listen: Option<String>,
 
-    /// Print the result as the JSON document alone
+    /// Run it so often, each run stored by itself; of a plan with variants each of them [default: 1,
+    /// with variants 5]
+    #[arg(long, value_name = "N", help_heading = "Repeats")]
+    pub repeats: Option<u64>,
+
+    /// Order of the runs of a plan with variants: A B B A, shuffled in each repeat by the seed, or all
+    /// repeats of one before the next [default: interleaved]
+    #[arg(long, help_heading = "Repeats", value_parser = choice::<Order>())]
+    pub order: Option<Order>,
+
+    /// Print the result as the JSON document alone; of several runs each document in a line as it ends
     #[arg(long, help_heading = "Result")]
     pub json: bool,
 
@@ -229,6 +240,8 @@ impl RunArgs {
         asked.observe = flag("--no-observe", self.no_observe.then_some(false));
         asked.server_metrics = flag("--server-metrics", self.server_metrics.clone());
         asked.metrics_listen = flag("--metrics-listen", self.metrics_listen.clone());
+        asked.experiment.repeats = flag("--repeats", self.repeats);
+        asked.experiment.order = flag("--order", self.order);
         asked.add_option_flag("--file", "files", &self.files);
         asked.add_option_flag("--builtin", "builtin", &self.builtin);
         asked.add_option_flag("--define", "define", &self.define);

@@ -8,6 +8,7 @@ use super::{output, plan};
 use crate::args::PriceArgs;
 use crate::exit::{Exit, Failure};
 use prony_judge::price::{AsOf, Configuration, Demand, Offer, Sheet, Terms};
+use prony_report::html::SheetText;
 use prony_report::{price, text::system_error};
 use prony_store::{Run, RunStore};
 use std::path::{Path, PathBuf};
@@ -17,10 +18,10 @@ use std::time::Duration;
 const USUAL: &str = "prices.toml";
 
 /// A run that was loaded, with the places of its sheet and its configuration in that.
-struct Placed {
-    sheet: usize,
-    configuration: usize,
-    run: Run,
+pub(super) struct Placed {
+    pub sheet: usize,
+    pub configuration: usize,
+    pub run: Run,
 }
 
 /// Prices runs.
@@ -57,20 +58,25 @@ pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
     })
 }
 
-fn terms(args: &PriceArgs) -> Result<Terms, Failure> {
+/// The day that this machine's clock shows.
+pub(super) fn today() -> Result<AsOf, Failure> {
     let today = jiff::Zoned::now().date();
     let part = |number: i8| u8::try_from(number).unwrap_or_default();
     let today = AsOf::day(today.year().into(), part(today.month()), part(today.day()));
+    today.ok_or_else(|| {
+        let hint = "set the clock: the age of prices is counted from it";
+        Failure::new(
+            Exit::Unexpected,
+            "this machine's clock shows no possible date",
+            hint,
+        )
+    })
+}
+
+fn terms(args: &PriceArgs) -> Result<Terms, Failure> {
     let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     Ok(Terms {
-        today: today.ok_or_else(|| {
-            let hint = "set the clock: the age of prices is counted from it";
-            Failure::new(
-                Exit::Unexpected,
-                "this machine's clock shows no possible date",
-                hint,
-            )
-        })?,
+        today: today()?,
         utilisation: args.utilisation,
         across_regions: args.across_regions,
         demand: args.load.map(|tps| Demand {
@@ -98,13 +104,24 @@ fn sheets(args: &PriceArgs, store: &RunStore) -> Result<Vec<Sheet>, Failure> {
 }
 
 fn sheet(file: &Path) -> Result<Sheet, Failure> {
+    parsed(&read(file)?)
+}
+
+/// A sheet's name and text.
+pub(super) fn read(file: &Path) -> Result<SheetText, Failure> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| {
         let hint = "a price sheet is a TOML file; plans/prices has an example";
         let what = format!("cannot read the price sheet: {}", system_error(&error));
         Failure::new(Exit::Usage, what, hint).at(&name)
     })?;
-    Sheet::from_toml(&name, &text).map_err(|problems| plan::failure(&name, problems))
+    Ok(SheetText { file: name, text })
+}
+
+/// A sheet without a mistake.
+pub(super) fn parsed(sheet: &SheetText) -> Result<Sheet, Failure> {
+    let SheetText { file, text } = sheet;
+    Sheet::from_toml(file, text).map_err(|problems| plan::failure(file, problems))
 }
 
 /// All configurations with the places of their sheet and their own.
@@ -131,7 +148,7 @@ fn named_by_sheets(sheets: &[Sheet], store: &RunStore) -> Result<Vec<Placed>, Fa
 }
 
 /// Finds a run and the configuration that it was measured on.
-fn place(asked: &str, sheets: &[Sheet], store: &RunStore) -> Result<Placed, Failure> {
+pub(super) fn place(asked: &str, sheets: &[Sheet], store: &RunStore) -> Result<Placed, Failure> {
     // A file may have the sign in its name: only a configuration's name counts before it.
     let named = asked.split_once('=').and_then(|(name, run)| {
         let (sheet, place, _) = all(sheets).find(|(_, _, one)| one.name == name)?;

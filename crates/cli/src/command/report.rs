@@ -3,11 +3,12 @@
 //! In: runs of the store, or a page. Out: the page of the runs, or whether it is still what was written.
 //! Must never: overwrite a file that is no report, or leave half a page under its name.
 
-use super::output;
 use super::stored::failure as store_failure;
+use super::{output, price};
 use crate::args::{ReportArgs, VerifyArgs};
 use crate::exit::{Exit, Failure};
-use prony_report::html::{self, VerifyError};
+use prony_judge::price::Sheet;
+use prony_report::html::{self, PlacedRun, PriceQuestion, SheetText, VerifyError};
 use prony_report::text::{plain, system_error};
 use prony_store::{Run, RunStore};
 use std::fs::{self, File};
@@ -16,24 +17,84 @@ use std::path::{Path, PathBuf};
 
 /// Largest page that is read, bytes: as much as a stored document may have, and the page around it.
 const LARGEST: u64 = 2 << 30;
+/// Share of the throughput that is used where none is named, as in `prony price`.
+const UTILISATION: f64 = 0.3;
 
 /// Writes the page of some runs.
 pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let store = RunStore::open(None).map_err(|error| store_failure(&error))?;
-    let load = |run: &String| store.load(run).map_err(|error| store_failure(&error));
-    let runs: Vec<Run> = args.runs.iter().map(load).collect::<Result<_, _>>()?;
+    let page = if args.prices.is_empty() {
+        let load = |run: &String| store.load(run).map_err(|error| store_failure(&error));
+        Page {
+            runs: args.runs.iter().map(load).collect::<Result<_, _>>()?,
+            question: None,
+        }
+    } else {
+        priced(args, &store)?
+    };
     if args.output.as_os_str() == "-" {
-        output::show(|out, _| html::write(out, &runs))?;
+        output::show(|out, _| page.write(out))?;
         return Ok(Exit::Fine);
     }
     spare_others(&args.output)?;
-    write(&args.output, &runs).map_err(|error| {
+    write(&args.output, &page).map_err(|error| {
         let what = format!("cannot write the report: {}", system_error(&error));
         let hint = "name a file in a folder that you may write to";
         Failure::new(Exit::Unexpected, what, hint).at(args.output.display().to_string())
     })?;
     output::tell(&format!("Written to {}", args.output.display()));
     Ok(Exit::Fine)
+}
+
+/// What a page is drawn from.
+struct Page {
+    runs: Vec<Run>,
+    question: Option<PriceQuestion>,
+}
+
+impl Page {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        match &self.question {
+            Some(question) => html::write_priced(out, &self.runs, question),
+            None => html::write(out, &self.runs),
+        }
+    }
+}
+
+/// The runs with their configurations, and the sheets that have these.
+fn priced(args: &ReportArgs, store: &RunStore) -> Result<Page, Failure> {
+    let files = args.prices.iter();
+    let texts: Vec<SheetText> = files
+        .map(|file| price::read(file))
+        .collect::<Result<_, _>>()?;
+    let sheets: Vec<Sheet> = texts.iter().map(price::parsed).collect::<Result<_, _>>()?;
+    let mut page = Page {
+        runs: Vec::new(),
+        question: None,
+    };
+    let mut placed = Vec::new();
+    for asked in &args.runs {
+        let one = price::place(asked, &sheets, store)?;
+        placed.push(PlacedRun {
+            sheet: one.sheet,
+            configuration: one.configuration,
+            run: page.runs.len(),
+        });
+        page.runs.push(one.run);
+    }
+    let question = PriceQuestion {
+        sheets: texts,
+        today: price::today()?.to_string(),
+        utilisation: args.utilisation.unwrap_or(UTILISATION),
+        across_regions: args.across_regions,
+        placed,
+    };
+    html::question(&page.runs, &question).map_err(|error| {
+        let hint = "give all prices in one currency";
+        Failure::new(Exit::Usage, error.to_string(), hint)
+    })?;
+    page.question = Some(question);
+    Ok(page)
 }
 
 /// Refuses to replace a file that is not an older report, such as the document of a run.
@@ -56,15 +117,15 @@ fn spare_others(path: &Path) -> Result<(), Failure> {
 }
 
 /// Writes a page so that its name holds all of it or what it held before.
-fn write(path: &Path, runs: &[Run]) -> io::Result<()> {
+fn write(path: &Path, page: &Page) -> io::Result<()> {
     let special = fs::metadata(path).is_ok_and(|meta| !meta.is_file());
     let linked = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
     if special || linked {
-        return page(File::create(path)?, runs);
+        return fill(File::create(path)?, page);
     }
     let hidden = hidden(path)?;
     let written = File::create(&hidden)
-        .and_then(|file| page(file, runs))
+        .and_then(|file| fill(file, page))
         .and_then(|()| fs::rename(&hidden, path));
     if written.is_err() {
         // The error to tell is the first one.
@@ -73,9 +134,9 @@ fn write(path: &Path, runs: &[Run]) -> io::Result<()> {
     written
 }
 
-fn page(file: File, runs: &[Run]) -> io::Result<()> {
+fn fill(file: File, page: &Page) -> io::Result<()> {
     let mut file = file;
-    html::write(&mut file, runs)?;
+    page.write(&mut file)?;
     file.flush()
 }
 
@@ -155,9 +216,13 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("a.html");
         assert!(spare_others(&path).is_ok());
-        write(&path, &[Run::default()]).unwrap();
+        let page = |runs| Page {
+            runs: vec![Run::default(); runs],
+            question: None,
+        };
+        write(&path, &page(1)).unwrap();
         assert!(spare_others(&path).is_ok());
-        write(&path, &[Run::default(), Run::default()]).unwrap();
+        write(&path, &page(2)).unwrap();
         let args = VerifyArgs { file: path.clone() };
         assert_eq!(verify(&args).unwrap(), Exit::Fine);
         let names = fs::read_dir(&folder).unwrap().count();

@@ -1,11 +1,12 @@
 //! `prony run`.
 //!
-//! In: a workload or a plan file, and flags. Out: an order, carried out. Must never: run a plan with
-//! a mistake in it.
+//! In: a workload or a plan file, and flags. Out: an order, or a batch of them, carried out. Must
+//! never: run a plan with a mistake in it.
 
 use super::plan;
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
+use crate::experiment::{self, Batch};
 use crate::run::{Look, Named, Order, carry_out};
 use crate::secrets;
 use prony_plan::{Asked, Given, Place, Plan, ServerPlan};
@@ -22,6 +23,25 @@ pub fn run(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     } else {
         (flags, "the command line")
     };
+    if asked.is_experiment() {
+        let of = plan::runnable_experiment(asked.clone(), of)?;
+        // Once is a run as any other.
+        if of.runs() > 1 {
+            let each = asked.variants().into_iter().zip(&of.variants);
+            let documents = each.map(|((_, one), of)| asked_document(&one, &of.plan, arguments));
+            let batch = Batch {
+                asked: documents.collect(),
+                experiment: of,
+                download: args.download,
+                json: args.json,
+                store: !args.no_store,
+                progress: args.progress,
+            };
+            // No variant changes how its server is looked at.
+            let look = look(&asked, &batch.experiment.variants[0].plan);
+            return experiment::carry_out(&batch, &look);
+        }
+    }
     let plan = plan::runnable(asked.clone(), of)?;
     let order = Order {
         asked: asked_document(&asked, &plan, arguments),

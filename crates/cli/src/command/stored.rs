@@ -49,6 +49,10 @@ fn row(summary: &Summary) -> Row {
             .next()
             .unwrap_or_default()
             .to_owned(),
+        experiment: summary
+            .experiment
+            .as_ref()
+            .map(|of| format!("{}/{} {}", of.position, of.runs, of.variant)),
     }
 }
 

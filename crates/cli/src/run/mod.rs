@@ -26,10 +26,11 @@ use prony_report::{Goal, Live, Size, Style, json};
 use prony_server::control::Cause;
 use prony_server::observe::machine::Exporter;
 use prony_server::{Control, Facts};
-use prony_store::{Observed, Run, RunStore, RunWriter, Severity, State};
+use prony_store::{Observed, Run, RunStore, RunWriter, Severity, State, StoreError};
 use prony_workload::{Counted, Loaded, RateOf, Workload};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{Stderr, stderr};
+use std::path::PathBuf;
 use std::time::Duration;
 use watch::Watch;
 
@@ -49,16 +50,73 @@ pub struct Order {
     pub progress: Duration,
 }
 
-/// Carries it out.
+/// A run that is one of several.
+pub struct Part<'a> {
+    /// Its place among them; without a name for the whole, which the first run gives, if stored.
+    pub experiment: prony_store::Experiment,
+    /// What ends them all.
+    pub signals: &'a Signals,
+}
+
+/// A run that has ended.
+pub struct Done {
+    run: Run,
+    /// Where its document is, or why it is not there; absent where none was asked for.
+    stored: Option<Result<PathBuf, StoreError>>,
+    exit: Exit,
+}
+
+impl Done {
+    /// Its document.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// The document again, and the exit code.
+    ///
+    /// # Errors
+    /// If it could not be stored.
+    pub fn stored(self) -> Result<(Run, Exit), Failure> {
+        if let Some(Err(error)) = self.stored {
+            let hint = "the result above is all there is; make room before the next run";
+            return Err(Failure::new(Exit::Unexpected, error.to_string(), hint));
+        }
+        Ok((self.run, self.exit))
+    }
+}
+
+/// Carries it out and prints the result.
 pub fn carry_out(order: &Order, look: &Look) -> Result<Exit, Failure> {
+    let done = perform(order, look, None)?;
+    let path = match &done.stored {
+        Some(Ok(path)) => Some(path.display().to_string()),
+        _ => None,
+    };
+    output::show(|out, style| {
+        if order.json {
+            json::write(out, &done.run)
+        } else {
+            let stored = path.as_deref().map(|place| Stored {
+                place,
+                name: &done.run.id,
+            });
+            terminal::write(out, style, &done.run, stored)
+        }
+    })?;
+    done.stored().map(|(_, exit)| exit)
+}
+
+/// Carries it out, by itself or as one of several; the result is judged and stored, and not printed.
+pub fn perform(order: &Order, look: &Look, part: Option<&Part<'_>>) -> Result<Done, Failure> {
     let plan = &order.plan;
     let workload = server::workload(&plan.workload.name)?;
     // An address that cannot be listened on shows before anything else takes time.
     let mut metrics = look.listen.as_ref().map(listen).transpose()?;
+    let listening = part.map(|part| part.signals.clone());
     let (place, early) = match plan.server {
         ServerPlan::Embedded => {
             // From here on Ctrl-C has something to clean up.
-            let signals = Signals::listen()?;
+            let signals = listening.map_or_else(Signals::listen, Ok)?;
             let place = Place::find(plan, order.download)?;
             if let Some(name) = workload.loaded_by(&plan.workload) {
                 let loader = server::workload(name)?;
@@ -66,7 +124,7 @@ pub fn carry_out(order: &Order, look: &Look) -> Result<Exit, Failure> {
             }
             (place, Some(signals))
         }
-        ServerPlan::Url(_) => (Place::find(plan, order.download)?, None),
+        ServerPlan::Url(_) => (Place::find(plan, order.download)?, listening),
     };
     let found = find(workload, plan, &place, look)?;
     let (loaded, facts, reached) = (&found.loaded, &found.facts, &found.reached);
@@ -75,6 +133,7 @@ pub fn carry_out(order: &Order, look: &Look) -> Result<Exit, Failure> {
     let seed = plan.drive.seed.unwrap_or_else(chosen_seed);
     let mut run = document::begin(order, workload, loaded, &place, facts, reached, seed);
     run.observed = Some(found.observed);
+    run.experiment = part.map(|part| part.experiment.clone());
     let writer = begin_to_store(order, &mut run)?;
     if let Some(metrics) = &mut metrics {
         metrics.begin(&run);
@@ -109,7 +168,7 @@ pub fn carry_out(order: &Order, look: &Look) -> Result<Exit, Failure> {
         Ok(driven) => {
             let (drive, shares) = (&plan.drive, loaded.program.shares());
             document::end(&mut run, drive, &driven, counted, &shares, signals.asked());
-            finish(order, &signals, &driven, run, writer)
+            Ok(finish(&signals, &driven, run, writer))
         }
         Err(error) => {
             if let Some(writer) = writer {
@@ -187,43 +246,19 @@ fn begin_to_store(order: &Order, run: &mut Run) -> Result<Option<RunWriter>, Fai
         })
 }
 
-/// Judges, stores and prints the result.
-fn finish(
-    order: &Order,
-    signals: &Signals,
-    driven: &Driven,
-    mut run: Run,
-    writer: Option<RunWriter>,
-) -> Result<Exit, Failure> {
+/// Judges and stores the result.
+fn finish(signals: &Signals, driven: &Driven, mut run: Run, writer: Option<RunWriter>) -> Done {
     run.checks = prony_judge::judge(&run);
     let stored = writer.map(|writer| writer.finish(&run));
-    let path = match &stored {
-        Some(Ok(path)) => Some(path.display().to_string()),
-        _ => None,
-    };
-    output::show(|out, style| {
-        if order.json {
-            json::write(out, &run)
-        } else {
-            let stored = path.as_deref().map(|place| Stored {
-                place,
-                name: &run.id,
-            });
-            terminal::write(out, style, &run, stored)
-        }
-    })?;
-    if let Some(Err(error)) = stored {
-        let hint = "the result above is all there is; make room before the next run";
-        return Err(Failure::new(Exit::Unexpected, error.to_string(), hint));
-    }
-    Ok(match (run.state, signals.asked()) {
+    let exit = match (run.state, signals.asked()) {
         (State::Complete, _) => match prony_judge::worst(&run.checks) {
             Some(Severity::Invalid) => Exit::Invalid,
             _ => Exit::Fine,
         },
         (_, Some((exit, _))) if driven.interrupted => exit,
         _ => Exit::Partial,
-    })
+    };
+    Done { run, stored, exit }
 }
 
 fn not_started(error: &prony_drive::Error, signals: &Signals) -> Failure {
@@ -282,6 +317,6 @@ fn goal(run: &Run, plan: &Plan) -> Goal {
 
 /// A seed that nobody chose: std keys its hashers anew by the system's random numbers. Kept to 32
 /// bits, so that it is short to type and exact in every JSON reader.
-fn chosen_seed() -> u64 {
+pub fn chosen_seed() -> u64 {
     RandomState::new().build_hasher().finish() & 0xffff_ffff
 }

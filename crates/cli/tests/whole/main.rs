@@ -17,6 +17,7 @@ mod modes;
 mod oltp;
 mod orders;
 mod pgbench;
+mod repeats;
 mod script;
 mod secrecy;
 mod split;

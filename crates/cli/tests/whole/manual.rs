@@ -66,6 +66,9 @@ fn shorten_plan(words: &mut Vec<String>, plan: &str, url: &str) {
     if plan.contains("\nrate = ") {
         set(words, "--rate", "200");
     }
+    if plan.contains("\n[experiment]") {
+        set(words, "--repeats", "1");
+    }
 }
 
 /// Runs a documented command, shortened, where the sources are; gives its stdout.

@@ -35,8 +35,9 @@ fn resolved<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
     }
 }
 
-fn table<'a>(schema: &'a Value, name: &str) -> &'a Value {
-    resolved(schema, &schema["properties"][name])
+/// A table of a plan, or of a variant, with the whole schema.
+fn table<'a>(of: &'a Value, schema: &'a Value, name: &str) -> &'a Value {
+    resolved(schema, &of["properties"][name])
 }
 
 #[test]
@@ -44,9 +45,20 @@ fn the_schema_has_the_keys_that_are_read() {
     let schema = json_schema();
     let tables: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
     let read = crate::read::known_keys();
-    assert_eq!(tables.len(), read.len());
+    // The tables of variants are those of the plan.
+    assert_eq!(tables.len(), read.len() + 1);
+    let variant = &schema["$defs"]["VariantTable"];
+    assert_eq!(variant["additionalProperties"], false);
+    for (name, keys) in read.iter().take(3) {
+        let own = table(variant, &schema, name);
+        let properties = own["properties"].as_object().unwrap();
+        assert_eq!(properties.len(), keys.len(), "[variants.NAME.{name}]");
+        assert!(own["required"].is_null() && own["dependentRequired"].is_null());
+        let defaults = properties.values().filter(|one| !one["default"].is_null());
+        assert_eq!(defaults.count(), 0, "the plan's values are a variant's");
+    }
     for (name, mut keys) in read {
-        let table = table(&schema, name);
+        let table = table(&schema, &schema, name);
         let properties = table["properties"].as_object().unwrap();
         let mut in_schema: Vec<&str> = properties.keys().map(String::as_str).collect();
         in_schema.sort_unstable();
@@ -58,16 +70,23 @@ fn the_schema_has_the_keys_that_are_read() {
         let closed = table["additionalProperties"] == Value::Bool(false);
         assert_eq!(closed, name != "workload", "[{name}]");
     }
-    assert_eq!(schema["required"], json!(["workload"]));
-    assert_eq!(table(&schema, "workload")["required"], json!(["name"]));
-    assert!(table(&schema, "run")["required"].is_null());
+    let either = json!([{"required": ["workload"]}, {"required": ["variants"]}]);
+    assert_eq!(
+        (&schema["anyOf"], &schema["required"]),
+        (&either, &Value::Null)
+    );
+    let required = |name| &table(&schema, &schema, name)["required"];
+    assert_eq!(required("workload"), &json!(["name"]));
+    assert!(required("run").is_null());
 }
 
 #[test]
 fn the_defaults_of_the_schema_are_those_of_the_check() {
     let schema = json_schema();
     let plan = to_json(&read("p", "[workload]\nname = \"tpcb\"\n"), "");
-    let run = table(&schema, "run")["properties"].as_object().unwrap();
+    let run = table(&schema, &schema, "run")["properties"]
+        .as_object()
+        .unwrap();
     let mut defaults = 0;
     for (key, property) in run {
         match &property["default"] {
@@ -81,7 +100,7 @@ fn the_defaults_of_the_schema_are_those_of_the_check() {
         }
     }
     assert!(defaults >= 10);
-    let observe = &table(&schema, "observe")["properties"];
+    let observe = &table(&schema, &schema, "observe")["properties"];
     assert_eq!(plan["observe"]["server"], observe["server"]["default"]);
     assert_eq!(plan["observe"]["metrics_listen"], Value::Null);
 }
@@ -108,31 +127,54 @@ fn fits(schema: &Value, node: &Value, value: &Value) -> bool {
     }
 }
 
+/// The tables of a plan, or of a variant, are such as its schema has.
+fn accepts(of: &Value, schema: &Value, tables: &toml::Table, name: &str) {
+    for (table_name, keys) in tables {
+        let table = table(of, schema, table_name);
+        let properties = &table["properties"];
+        for (key, value) in keys.as_table().unwrap() {
+            if properties[key].is_null() {
+                // An option that only its workload knows.
+                assert_ne!(table["additionalProperties"], false, "{name}: {key}");
+                continue;
+            }
+            let value = plain(value);
+            let fits = fits(schema, &properties[key], &value);
+            assert!(fits, "{name}: {table_name}.{key} = {value}");
+        }
+    }
+}
+
 #[test]
 fn the_schema_accepts_the_examples() {
     let schema = json_schema();
     for (name, text) in example_plans() {
-        read(&name, &text);
-        let tables: toml::Table = text.parse().unwrap();
-        for (table_name, keys) in &tables {
-            let table = table(&schema, table_name);
-            let properties = &table["properties"];
-            for (key, value) in keys.as_table().unwrap() {
-                if properties[key].is_null() {
-                    // An option that only its workload knows.
-                    assert_ne!(table["additionalProperties"], false, "{name}: {key}");
-                    continue;
-                }
-                let value = plain(value);
-                let fits = fits(&schema, &properties[key], &value);
-                assert!(fits, "{name}: {table_name}.{key} = {value}");
-            }
+        let asked = Asked::from_toml(&name, &text).unwrap();
+        if let Err(problems) = asked.check_experiment() {
+            panic!("{problems}");
         }
+        let mut tables: toml::Table = text.parse().unwrap();
+        for (variant, tables) in tables
+            .remove("variants")
+            .iter()
+            .flat_map(toml::Value::as_table)
+            .flatten()
+        {
+            let of = &schema["$defs"]["VariantTable"];
+            accepts(
+                of,
+                &schema,
+                tables.as_table().unwrap(),
+                &format!("{name}: {variant}"),
+            );
+        }
+        accepts(&schema, &schema, &tables, &name);
     }
     // The test can fail.
-    let clients = &table(&schema, "run")["properties"]["clients"];
+    let run = &table(&schema, &schema, "run")["properties"];
+    let clients = &run["clients"];
     assert!(!fits(&schema, clients, &json!("64")));
-    let protocol = &table(&schema, "run")["properties"]["protocol"];
+    let protocol = &run["protocol"];
     assert!(!fits(&schema, protocol, &json!("prepard")));
 }
 

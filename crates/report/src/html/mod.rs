@@ -4,7 +4,8 @@
 //! script; the documents themselves are in it, each with its SHA-256. Must never: let a text of a
 //! document become markup, or show a figure that is not in the documents.
 //!
-//! A page is a pure function of its documents: [`verify`] draws it anew and compares.
+//! A page is a pure function of its documents, and of its price sheets where it has prices: [`verify`]
+//! draws it anew and compares.
 
 mod chart;
 mod distribution;
@@ -12,6 +13,7 @@ mod document;
 mod escape;
 mod marks;
 mod one;
+mod prices;
 mod repeat;
 mod scale;
 mod seconds;
@@ -20,11 +22,13 @@ mod several;
 mod verify;
 
 pub use document::Document;
+pub use prices::{PlacedRun, PriceQuestion, QuestionError, SheetText};
 pub use verify::{Verified, VerifyError, verify};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use escape::{Text, embedded};
+use prices::Priced;
 use prony_store::Run;
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Write as _};
@@ -35,13 +39,19 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// How every page begins. The number is the form of the page: a reader refuses a higher one.
 const BEGIN: &str = "<!doctype html>\n<html lang=\"en\" data-prony-report=\"";
-/// The form of the pages that are written here.
-const FORM: u32 = 1;
+/// The form of a page without prices.
+const PLAIN: u32 = 1;
+/// The form of a page with prices, the newest that is known here.
+const FORM: u32 = 2;
 /// How every page ends.
 const END: &str = "</html>\n";
 /// How an embedded document begins; its hash follows.
 const DOCUMENT: &str = "<script type=\"application/json\" class=\"run\" data-sha256=\"";
 const DOCUMENT_END: &str = "</script>";
+/// How the embedded question begins that the prices answer.
+const PRICES: &str = "<script type=\"application/json\" class=\"prices\" data-sha256=\"";
+/// The entry of the prices in the table of contents.
+const PRICES_ENTRY: &str = "<li><a href=\"#prices\">What throughput costs</a></li>";
 
 /// Whether a text begins as a page does.
 pub fn is_report(begin: &[u8]) -> bool {
@@ -55,23 +65,51 @@ pub fn is_report(begin: &[u8]) -> bool {
 pub fn write(out: &mut dyn Write, runs: &[Run]) -> io::Result<()> {
     let documents = runs.iter().map(Document::of);
     let documents = documents.collect::<Result<Vec<_>, _>>()?;
-    out.write_all(page(&documents).map_err(io::Error::other)?.as_bytes())
+    let page = page(&documents, None).map_err(io::Error::other)?;
+    out.write_all(page.as_bytes())
+}
+
+/// Whether a question about these runs is one that prices answer.
+///
+/// # Errors
+/// If a sheet has mistakes, a place is nowhere, or the prices are in two currencies.
+pub fn question(runs: &[Run], question: &PriceQuestion) -> Result<(), QuestionError> {
+    question.prices(&runs.iter().collect::<Vec<_>>()).map(drop)
+}
+
+/// Writes the page of these runs with what their throughput costs.
+///
+/// # Errors
+/// As [`write`], and if the question is none that prices answer.
+pub fn write_priced(out: &mut dyn Write, runs: &[Run], question: &PriceQuestion) -> io::Result<()> {
+    let documents = runs.iter().map(Document::of);
+    let documents = documents.collect::<Result<Vec<_>, _>>()?;
+    let priced = Priced::of(question, &documents).map_err(io::Error::other)?;
+    let page = page(&documents, Some(&priced)).map_err(io::Error::other)?;
+    out.write_all(page.as_bytes())
 }
 
 /// The page of these documents.
-fn page(documents: &[Document]) -> Result<String, fmt::Error> {
+fn page(documents: &[Document], priced: Option<&Priced>) -> Result<String, fmt::Error> {
     let mut out = String::new();
-    head(&mut out, documents)?;
+    head(&mut out, documents, priced.is_some())?;
+    let entry = priced.map_or("", |_| PRICES_ENTRY);
+    let costs = |out: &mut String| match priced {
+        Some(priced) => prices::write(out, &priced.prices),
+        None => Ok(()),
+    };
     match documents {
         [only] => {
-            one::nav(&mut out)?;
+            one::nav(&mut out, entry)?;
             out.push_str("<main id=\"main\">\n");
             one::write(&mut out, &only.run, 1, 2)?;
+            costs(&mut out)?;
         }
         all => {
-            several::nav(&mut out, all)?;
+            several::nav(&mut out, all, entry)?;
             out.push_str("<main id=\"main\">\n");
             several::write(&mut out, all)?;
+            costs(&mut out)?;
             for (place, document) in all.iter().enumerate() {
                 let (number, id) = (place + 1, Text(&document.run.id));
                 writeln!(
@@ -84,11 +122,12 @@ fn page(documents: &[Document]) -> Result<String, fmt::Error> {
             }
         }
     }
-    foot(&mut out, documents)?;
+    foot(&mut out, documents, priced)?;
     Ok(out)
 }
 
-fn head(out: &mut String, documents: &[Document]) -> fmt::Result {
+fn head(out: &mut String, documents: &[Document], priced: bool) -> fmt::Result {
+    let form = if priced { FORM } else { PLAIN };
     let title = match documents {
         [only] => one::title(&only.run),
         all => format!("{} runs side by side", all.len()),
@@ -96,7 +135,7 @@ fn head(out: &mut String, documents: &[Document]) -> fmt::Result {
     let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
     write!(
         out,
-        "{BEGIN}{FORM}\">\n<head>\n<meta charset=\"utf-8\">\n\
+        "{BEGIN}{form}\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
          'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'\">\n\
@@ -121,7 +160,7 @@ fn head(out: &mut String, documents: &[Document]) -> fmt::Result {
 }
 
 /// The documents, and how to see that nobody changed them.
-fn foot(out: &mut String, documents: &[Document]) -> fmt::Result {
+fn foot(out: &mut String, documents: &[Document], priced: Option<&Priced>) -> fmt::Result {
     out.push_str(
         "<section aria-labelledby=\"documents-h\">\n<h2 id=\"documents-h\">Documents</h2>\n\
          <p>The page holds the documents that it was drawn from, whole. <code>prony verify</code> with \
@@ -138,10 +177,21 @@ fn foot(out: &mut String, documents: &[Document]) -> fmt::Result {
             "<tr><th scope=\"row\">{id}</th><td>{form}</td><td><code>{hash}</code></td></tr>"
         )?;
     }
+    if let Some(priced) = priced {
+        let hash = &priced.sha256;
+        writeln!(
+            out,
+            "<tr><th scope=\"row\">price sheets</th><td>–</td><td><code>{hash}</code></td></tr>"
+        )?;
+    }
     out.push_str("</tbody></table></div>\n</section>\n</main>\n");
     for document in documents {
         let json = embedded(&document.json);
         writeln!(out, "{DOCUMENT}{}\">{json}{DOCUMENT_END}", document.sha256)?;
+    }
+    if let Some(priced) = priced {
+        let json = embedded(&priced.json);
+        writeln!(out, "{PRICES}{}\">{json}{DOCUMENT_END}", priced.sha256)?;
     }
     write!(
         out,

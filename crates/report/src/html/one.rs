@@ -9,7 +9,7 @@ use crate::terminal::around::{client_lines, event_words, setup_lines};
 use crate::terminal::{counts, early, engine, imported, verdict_words};
 use crate::text::plain;
 use crate::units;
-use prony_store::{Run, Severity};
+use prony_store::{Check, Run, Severity};
 use std::fmt::{self, Write};
 
 /// As many events are in the table; the document has them all.
@@ -42,14 +42,16 @@ pub fn title(run: &Run) -> String {
     format!("{}{scale}, on {on}", plain(&run.workload.name))
 }
 
-/// The table of contents of a page of one run.
-pub fn nav(out: &mut String) -> fmt::Result {
+/// The table of contents of a page of one run; `more` are entries for what follows the run.
+pub fn nav(out: &mut String, more: &str) -> fmt::Result {
     out.push_str("<nav aria-label=\"Sections\"><ul>");
     for (id, title) in SECTIONS {
         write!(out, "<li><a href=\"#{id}-1\">{title}</a></li>")?;
     }
-    out.push_str("<li><a href=\"#documents-h\">Documents</a></li></ul></nav>\n");
-    Ok(())
+    writeln!(
+        out,
+        "{more}<li><a href=\"#documents-h\">Documents</a></li></ul></nav>"
+    )
 }
 
 /// Writes all sections, their headings of that level.
@@ -255,7 +257,12 @@ fn checks(out: &mut String, run: &Run) -> fmt::Result {
         out.push_str("<p>No check found anything.</p>\n");
         return Ok(());
     }
-    let mut checks: Vec<_> = run.checks.iter().collect();
+    check_list(out, &run.checks)
+}
+
+/// Checks, the worst first.
+pub fn check_list(out: &mut String, checks: &[Check]) -> fmt::Result {
+    let mut checks: Vec<_> = checks.iter().collect();
     checks.sort_by_key(|check| std::cmp::Reverse(check.severity));
     out.push_str("<ul class=\"checks\">\n");
     for check in checks {

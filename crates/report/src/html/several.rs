@@ -20,9 +20,10 @@ use std::fmt::{self, Write};
 /// As many runs have a line in the chart of all: more lines cannot be told apart.
 const LINES: usize = 5;
 
-/// The table of contents.
-pub fn nav(out: &mut String, documents: &[Document]) -> fmt::Result {
+/// The table of contents; `more` are entries for what follows the overview.
+pub fn nav(out: &mut String, documents: &[Document], more: &str) -> fmt::Result {
     out.push_str("<nav aria-label=\"Sections\"><ul><li><a href=\"#overview\">Overview</a></li>");
+    out.push_str(more);
     for number in 2..=documents.len() {
         write!(
             out,

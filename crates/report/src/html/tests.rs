@@ -59,6 +59,12 @@ fn hostile() -> Run {
         series: vec![reading],
         ..Observed::default()
     });
+    run.experiment = Some(prony_store::Experiment {
+        id: bad.into(),
+        variant: bad.into(),
+        order: bad.into(),
+        ..prony_store::Experiment::default()
+    });
     run.host.name = bad.into();
     run.drive.io_reason = bad.into();
     run.build.version = bad.into();
@@ -182,8 +188,8 @@ fn what_was_written_is_verified_and_each_change_is_found() {
     let other = shown.replacen("content=\"Prony ", "content=\"Prony 7.", 1);
     assert!(verify(&other).unwrap().drawn_by.unwrap().starts_with("7."));
     assert_eq!(verify(&page[..page.len() - 20]), Err(VerifyError::CutOff));
-    let newer = page.replacen("report=\"1\"", "report=\"2\"", 1);
-    assert_eq!(verify(&newer), Err(VerifyError::Newer("2".into())));
+    let newer = page.replacen("report=\"1\"", "report=\"3\"", 1);
+    assert_eq!(verify(&newer), Err(VerifyError::Newer("3".into())));
     for none in ["", "<!doctype html>\n<html>", "{}"] {
         assert_eq!(verify(none), Err(VerifyError::NoReport));
     }

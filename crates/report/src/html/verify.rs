@@ -8,7 +8,8 @@
 
 use super::document::{Document, sha256};
 use super::escape::unembedded;
-use super::{BEGIN, DOCUMENT, DOCUMENT_END, END, FORM, page};
+use super::prices::Priced;
+use super::{BEGIN, DOCUMENT, DOCUMENT_END, END, FORM, PRICES, page};
 
 /// A page that is what was written.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,6 +55,9 @@ pub enum VerifyError {
         /// Why.
         reason: String,
     },
+    /// What the prices follow from is not what the hash was computed of, or no such thing.
+    #[error("the price sheets in the page were changed: {0}")]
+    Prices(String),
     /// The documents are right and the page is not.
     #[error(
         "the page was changed: its documents are as they were written, but line {line} is not what is \
@@ -70,7 +74,10 @@ impl VerifyError {
     pub fn is_changed(&self) -> bool {
         matches!(
             self,
-            VerifyError::Changed { .. } | VerifyError::Redrawn { .. } | VerifyError::CutOff
+            VerifyError::Changed { .. }
+                | VerifyError::Prices(_)
+                | VerifyError::Redrawn { .. }
+                | VerifyError::CutOff
         )
     }
 }
@@ -94,6 +101,7 @@ pub fn verify(text: &str) -> Result<Verified, VerifyError> {
     if documents.is_empty() {
         return Err(VerifyError::Empty);
     }
+    let priced = priced(text, &documents)?;
     let ours = env!("CARGO_PKG_VERSION");
     let drawn_by =
         between(text, "<meta name=\"generator\" content=\"Prony ", "\"").unwrap_or_default();
@@ -104,7 +112,7 @@ pub fn verify(text: &str) -> Result<Verified, VerifyError> {
             drawn_by,
         });
     }
-    let drawn = page(&documents).unwrap_or_default();
+    let drawn = page(&documents, priced.as_ref()).unwrap_or_default();
     if drawn != text {
         let same = drawn.lines().zip(text.lines()).take_while(|(a, b)| a == b);
         return Err(VerifyError::Redrawn {
@@ -128,6 +136,25 @@ fn between<'a>(text: &'a str, begin: &str, end: &str) -> Option<&'a str> {
 fn documents(text: &str) -> Result<Vec<Document>, VerifyError> {
     let each = text.split(DOCUMENT).skip(1).enumerate();
     each.map(|(place, rest)| one(place + 1, rest)).collect()
+}
+
+/// The prices of a page that has some.
+fn priced(text: &str, documents: &[Document]) -> Result<Option<Priced>, VerifyError> {
+    let Some((_, rest)) = text.split_once(PRICES) else {
+        return Ok(None);
+    };
+    let (said, rest) = rest.split_once("\">").ok_or(VerifyError::CutOff)?;
+    let (json, _) = rest.split_once(DOCUMENT_END).ok_or(VerifyError::CutOff)?;
+    let json = unembedded(json);
+    let found = sha256(json.as_bytes());
+    if found != said {
+        let said = crate::text::cut(&crate::text::plain(said), 64);
+        let what = format!("their SHA-256 is {found}, the page says {said}");
+        return Err(VerifyError::Prices(what));
+    }
+    let read = Priced::read(json, documents);
+    read.map(Some)
+        .map_err(|error| VerifyError::Prices(error.to_string()))
 }
 
 fn one(number: usize, rest: &str) -> Result<Document, VerifyError> {

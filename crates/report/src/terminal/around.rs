@@ -7,7 +7,7 @@ use crate::style::Style;
 use crate::table::Table;
 use crate::text::{cut, plain, wrap};
 use crate::units;
-use prony_store::{Check, Event, Host, Run, Severity, Share};
+use prony_store::{Check, Event, Experiment, Host, Run, Severity, Share};
 use std::io::{self, Write};
 
 /// Throughput by kind, where there is more than one.
@@ -270,6 +270,19 @@ pub fn client_lines(run: &Run) -> [String; 2] {
     ]
 }
 
+/// A run's place among the repeats of an experiment.
+fn part_of(of: &Experiment) -> String {
+    format!(
+        "experiment {}: run {} of {}, variant {}, repeat {}; {} order",
+        plain(&of.id),
+        of.position,
+        of.runs,
+        plain(&of.variant),
+        of.repeat,
+        plain(&of.order),
+    )
+}
+
 /// The set-up: server, drive, machine.
 pub fn setup(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     heading(out, style, "Set-up")?;
@@ -323,6 +336,8 @@ pub fn setup_lines(run: &Run) -> Vec<(&'static str, String)> {
     if !settings.is_empty() {
         lines.push(("settings", settings));
     }
+    let together = run.experiment.as_ref().map(part_of);
+    lines.extend(together.map(|words| ("part of", words)));
     let pace = match drive.rate_tps {
         Some(rate) => format!(
             "open loop at {} transactions/s ({} arrivals)",

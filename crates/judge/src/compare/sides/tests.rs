@@ -227,6 +227,7 @@ fn an_experiment_says_what_is_missing_and_in_which_order() {
                 position: 1,
                 runs: 6,
                 order: order.to_owned(),
+                ..Experiment::default()
             });
         }
         all

@@ -1,0 +1,254 @@
+//! Plans with repeats and variants: one run after another, each stored by itself.
+
+use crate::common::{Bench, PATIENCE, ok, said, signal, under_way};
+use prony_store::{Filter, Run, RunStore, State};
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
+
+const PLAN: &str = "\
+[workload]
+name = \"select-only\"
+[run]
+clients = 2
+transactions = 40
+[experiment]
+repeats = 2
+[variants.simple.run]
+protocol = \"simple\"
+[variants.prepared]
+";
+
+/// A loaded database, and a file of it with a plan.
+fn loaded(name: &str, plan: &str) -> (Bench, String) {
+    let bench = Bench::new(name);
+    ok(&bench.prony("load select-only --scale 1"));
+    let path = bench.home.join("plan.toml");
+    std::fs::write(&path, plan).expect("a file");
+    (bench, path.display().to_string())
+}
+
+/// All stored runs, in the order in which they were carried out.
+fn stored(bench: &Bench) -> Vec<Run> {
+    let store = RunStore::open(Some(&bench.home)).expect("a store");
+    let listed = store.list(&Filter::default()).expect("a listing").runs;
+    let mut runs: Vec<Run> = listed
+        .iter()
+        .map(|run| store.load(&run.id).expect("a document"))
+        .collect();
+    runs.sort_by_key(|run| run.experiment.as_ref().map(|of| of.position));
+    runs
+}
+
+#[test]
+fn variants_are_run_in_turn_and_belong_together() {
+    let (bench, plan) = loaded("variants", PLAN);
+    let output = bench.prony(&format!("run {plan} --order interleaved"));
+    let (printed, told) = (ok(&output), said(&output));
+    for line in [
+        "run 1 of 4: variant simple, repeat 1",
+        "run 2 of 4: variant prepared, repeat 1",
+        "run 3 of 4: variant prepared, repeat 2",
+        "run 4 of 4: variant simple, repeat 2",
+    ] {
+        assert!(told.contains(line), "{line}:\n{told}");
+    }
+    let runs = stored(&bench);
+    assert_eq!(runs.len(), 4);
+    for (run, protocol) in runs
+        .iter()
+        .zip(["simple", "prepared", "prepared", "simple"])
+    {
+        let of = run.experiment.as_ref().expect("it belongs to one");
+        assert_eq!(
+            (&of.id, of.runs, of.order.as_str()),
+            (&runs[0].id, 4, "interleaved")
+        );
+        assert_eq!(
+            (of.variant.as_str(), run.drive.protocol.as_str()),
+            (protocol, protocol)
+        );
+        assert_eq!(run.state, State::Complete);
+        assert_eq!(run.measured.kinds[0].committed, 80);
+        assert!(printed.contains(&run.id), "a line each:\n{printed}");
+        let given = &run.asked["given"];
+        assert_eq!(given["experiment.order"]["place"], "--order");
+        let place = given["run.protocol"]["place"].as_str();
+        assert_eq!(place.is_some(), protocol == "simple", "{given}");
+    }
+    let compare = format!("prony compare {}", runs[0].id);
+    assert!(
+        printed.contains("4 runs, interleaved order") && printed.contains(&compare),
+        "{printed}"
+    );
+    let listed = ok(&bench.local("runs"));
+    assert!(
+        listed.contains("1/4 simple") && listed.contains("3/4 prepared"),
+        "{listed}"
+    );
+}
+
+#[test]
+fn a_plain_workload_is_repeated_and_documents_come_in_lines() {
+    let (bench, _) = loaded("repeated", PLAN);
+    let words = "run select-only --clients 1 --transactions 20 --repeats 3 --json";
+    let printed = ok(&bench.prony(words));
+    let runs: Vec<Run> = printed
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a document in a line"))
+        .collect();
+    assert_eq!(runs, stored(&bench));
+    let repeats: Vec<u32> = runs
+        .iter()
+        .map(|run| run.experiment.as_ref().expect("one").repeat)
+        .collect();
+    assert_eq!(repeats, [1, 2, 3]);
+    let seeds: std::collections::BTreeSet<u64> = runs.iter().map(|run| run.drive.seed).collect();
+    assert_eq!(seeds.len(), 3, "each run has its own");
+    let once = ok(&bench.prony("run select-only --transactions 20 --repeats 1"));
+    assert!(once.contains("Stored in"), "a run as any other:\n{once}");
+    let unstored = ok(&bench.prony("run select-only --transactions 20 --repeats 2 --no-store"));
+    assert!(
+        unstored.contains("2 runs") && !unstored.contains("prony compare"),
+        "{unstored}"
+    );
+    assert_eq!(stored(&bench).len(), 4);
+}
+
+#[test]
+fn a_random_order_is_stored_with_its_seed_and_comes_again() {
+    let plan = PLAN.replace("repeats = 2", "repeats = 3\norder = \"random\"");
+    let (bench, plan) = loaded("shuffled", &plan);
+    let order = |runs: &[Run]| {
+        let each = runs.iter().map(|run| run.experiment.clone().expect("one"));
+        each.map(|of| (of.variant, of.repeat, of.order_seed))
+            .collect::<Vec<_>>()
+    };
+    let printed = ok(&bench.prony(&format!("run {plan} --seed 11 --json")));
+    let parse = |text: &str| -> Vec<Run> {
+        let lines = text
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("a document"));
+        lines.collect()
+    };
+    let first = order(&parse(&printed));
+    assert!(
+        first.iter().all(|(_, _, seed)| *seed == Some(11)),
+        "{first:?}"
+    );
+    let again = ok(&bench.prony(&format!("run {plan} --seed 11 --json")));
+    assert_eq!(first, order(&parse(&again)));
+}
+
+#[test]
+fn the_command_between_ends_the_experiment_when_it_fails_and_what_is_there_stays() {
+    // It is run before the second and the third run, and fails before the third; the password in it is
+    // nowhere to be seen.
+    let log = std::env::temp_dir().join(format!("prony-log-between-{}", std::process::id()));
+    let between = format!(
+        "between = \"echo $PRONY_VARIANT/$PRONY_REPEAT >> {0}; test $(wc -l < {0}) -lt 2 # hunter2\"",
+        log.display()
+    );
+    let plan = PLAN.replace("repeats = 2", &format!("repeats = 2\n{between}"));
+    let (bench, plan) = loaded("between", &plan);
+    let output = bench.prony(&format!("run {plan}"));
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let told = said(&output);
+    assert!(
+        told.contains("experiment.between") && told.contains("exit status: 1"),
+        "{told}"
+    );
+    assert!(!told.contains("hunter2"), "{told}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.contains("2 of 4 runs"), "{printed}");
+    let asked = std::fs::read_to_string(&log).expect("it ran");
+    assert_eq!(asked, "prepared/1\nprepared/2\n");
+    let _ = std::fs::remove_file(&log);
+    let runs = stored(&bench);
+    assert_eq!(runs.len(), 2);
+    assert!(
+        !serde_json::to_string(&runs[1])
+            .expect("JSON")
+            .contains("hunter2")
+    );
+}
+
+fn start(bench: &Bench, plan: &str, more: &str) -> Command {
+    let mut command = bench.command(&format!("run {plan} {more}"));
+    command.args(["--url", &bench.url]);
+    command
+}
+
+fn end(child: Child, bench: &Bench) -> (Option<i32>, String) {
+    let output = bench.silent(child.wait_with_output().expect("it ends"));
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    (output.status.code(), printed)
+}
+
+#[test]
+fn an_interrupt_ends_the_run_and_the_experiment() {
+    let (bench, plan) = loaded(
+        "interrupted",
+        &PLAN.replace("transactions = 40", "duration = \"5m\""),
+    );
+    let (child, told) = under_way(start(&bench, &plan, ""));
+    assert!(told.contains("run 1 of 4"), "{told}");
+    signal(&child, "-INT");
+    let (code, printed) = end(child, &bench);
+    assert_eq!(code, Some(130), "{printed}");
+    assert!(
+        printed.contains("ended early") && printed.contains("1 of 4 runs"),
+        "{printed}"
+    );
+    let runs = stored(&bench);
+    assert_eq!((runs.len(), runs[0].state), (1, State::Partial));
+}
+
+#[test]
+fn a_signal_in_the_pause_ends_it_and_a_kill_leaves_all_before_it() {
+    let paused = PLAN.replace("repeats = 2", "repeats = 2\npause = \"10m\"");
+    let (bench, plan) = loaded("paused", &paused);
+    for (name, codes) in [("-TERM", Some(143)), ("-KILL", None)] {
+        let before = stored(&bench).len();
+        let mut command = start(&bench, &plan, "--progress 0s");
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let child = command.spawn().expect("it starts");
+        let began = Instant::now();
+        // The first run's document is there: what follows is the pause.
+        while stored(&bench)
+            .iter()
+            .filter(|run| run.state == State::Complete)
+            .count()
+            == before
+        {
+            assert!(began.elapsed() < PATIENCE, "it takes too long");
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        signal(&child, name);
+        let (code, printed) = end(child, &bench);
+        assert_eq!(code, codes, "{printed}");
+        let runs = stored(&bench);
+        assert_eq!(runs.len(), before + 1);
+        assert_eq!(runs[before].experiment.as_ref().expect("one").runs, 4);
+    }
+}
+
+#[test]
+fn mistakes_of_all_variants_are_named_before_anything_runs() {
+    let wrong = PLAN.replace("protocol = \"simple\"", "protocol = \"simpel\"")
+        + "[variants.third.workload]\nname = \"select-olny\"\n[variants.forth.workload]\nbogus = 3\n";
+    let (bench, plan) = loaded("mistakes", &wrong);
+    for words in [format!("plan check {plan}"), format!("run {plan}")] {
+        let output = bench.local(&words);
+        assert_eq!(output.status.code(), Some(2));
+        let told = said(&output);
+        for what in [
+            "did you mean \"simple\"?",
+            "did you mean \"select-only\"?",
+            "bogus",
+            "(variant forth)",
+        ] {
+            assert!(told.contains(what), "{what}:\n{told}");
+        }
+    }
+    assert_eq!(stored(&bench).len(), 0);
+}

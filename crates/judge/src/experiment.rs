@@ -1,0 +1,187 @@
+//! The figures of an experiment's variants, each by the median of its repeats.
+//!
+//! In: the runs of an experiment. Out: for each variant its median, lowest and highest. Must never:
+//! take the best of several runs, count one that must not be used, or say whether variants differ;
+//! that is for a comparison.
+
+use crate::{all, worst};
+use prony_store::{Run, Severity, State};
+
+/// The figures of one variant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VariantFigures {
+    /// Its name.
+    pub name: String,
+    /// How many runs of it there are.
+    pub runs: usize,
+    /// How many of them count: those that came to their end and may be used.
+    pub counted: usize,
+    /// New orders a minute where each run that counts has them, else committed transactions a second;
+    /// absent where no run counts.
+    pub rate: Option<Spread>,
+    /// 99th percentile of the response time, nanoseconds; absent where a run that counts has none.
+    pub p99_ns: Option<Spread>,
+}
+
+/// How the runs of a variant lie.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// The middle run, or the mean of the two in the middle.
+    pub median: f64,
+    /// The lowest.
+    pub low: f64,
+    /// The highest.
+    pub high: f64,
+}
+
+impl Spread {
+    fn of(mut values: Vec<f64>) -> Option<Spread> {
+        values.sort_by(f64::total_cmp);
+        let middle = values.len() / 2;
+        let median = match values.len() % 2 {
+            0 => (values.get(middle.checked_sub(1)?)? + values.get(middle)?) / 2.0,
+            _ => *values.get(middle)?,
+        };
+        Some(Spread {
+            median,
+            low: *values.first()?,
+            high: *values.last()?,
+        })
+    }
+
+    /// From the lowest to the highest as a share of the median; absent where that is zero.
+    pub fn share(&self) -> Option<f64> {
+        (self.median > 0.0).then(|| (self.high - self.low) / self.median)
+    }
+}
+
+/// Whether a run's figures count.
+pub fn counts(run: &Run) -> bool {
+    let used = worst(&run.checks) != Some(Severity::Invalid);
+    used && run.state == State::Complete && all(run).is_some()
+}
+
+/// Whether the figure that leads is NOPM: every run that counts has it.
+pub fn leads_with_orders(runs: &[Run]) -> bool {
+    let mut counted = runs.iter().filter(|run| counts(run)).peekable();
+    counted.peek().is_some() && counted.all(|run| orders(run).is_some())
+}
+
+fn orders(run: &Run) -> Option<f64> {
+    let rate = run.rates.iter().find(|rate| rate.name == "NOPM");
+    rate.map(|rate| rate.value)
+}
+
+/// The figures of the variants of these names, from the runs of one experiment.
+pub fn variants(names: &[String], runs: &[Run]) -> Vec<VariantFigures> {
+    let by_orders = leads_with_orders(runs);
+    let rate = |run: &&Run| match by_orders {
+        true => orders(run),
+        false => all(run).map(|all| all.tps),
+    };
+    let figures = |name: &String| {
+        let own = |run: &&Run| {
+            run.experiment
+                .as_ref()
+                .is_some_and(|of| of.variant == *name)
+        };
+        let own: Vec<&Run> = runs.iter().filter(own).collect();
+        let counted: Vec<&Run> = own.iter().copied().filter(|run| counts(run)).collect();
+        let p99 = |run: &&Run| Some(all(run)?.response.p99_ns? as f64);
+        VariantFigures {
+            name: name.clone(),
+            runs: own.len(),
+            counted: counted.len(),
+            rate: Spread::of(counted.iter().filter_map(rate).collect()),
+            p99_ns: counted
+                .iter()
+                .map(p99)
+                .collect::<Option<_>>()
+                .and_then(Spread::of),
+        }
+    };
+    names.iter().map(figures).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::healthy;
+    use prony_store::{Check, Experiment, Rate};
+
+    fn run(variant: &str, tps: f64, p99_ns: Option<u64>) -> Run {
+        let mut run = healthy();
+        run.measured.kinds[0].tps = tps;
+        run.measured.kinds[0].response.p99_ns = p99_ns;
+        run.experiment = Some(Experiment {
+            variant: variant.to_owned(),
+            ..Experiment::default()
+        });
+        run
+    }
+
+    fn names() -> Vec<String> {
+        ["a", "b"].map(str::to_owned).to_vec()
+    }
+
+    #[test]
+    fn medians_not_the_best() {
+        let runs = [
+            run("b", 500.0, Some(9)),
+            run("a", 100.0, Some(1)),
+            run("a", 300.0, Some(5)),
+            run("a", 110.0, Some(3)),
+            run("b", 700.0, None),
+        ];
+        let found = variants(&names(), &runs);
+        let [a, b] = &found[..] else {
+            panic!("{found:?}")
+        };
+        let spread = a.rate.unwrap();
+        assert_eq!(
+            (spread.median, spread.low, spread.high),
+            (110.0, 100.0, 300.0)
+        );
+        assert_eq!(spread.share(), Some(200.0 / 110.0));
+        assert_eq!(a.p99_ns.unwrap().median, 3.0);
+        assert_eq!(
+            b.rate.unwrap().median,
+            600.0,
+            "of an even number the mean of the middle"
+        );
+        assert_eq!(b.p99_ns, None, "a run without it");
+        assert_eq!((b.runs, b.counted), (2, 2));
+    }
+
+    #[test]
+    fn what_must_not_be_used_or_ended_early_does_not_count() {
+        let mut invalid = run("a", 900.0, Some(1));
+        invalid.checks.push(Check {
+            severity: Severity::Invalid,
+            ..crate::found("x", Severity::Invalid, "", "").unwrap()
+        });
+        let mut early = run("a", 800.0, Some(1));
+        early.state = State::Partial;
+        let found = variants(&names(), &[invalid, early, run("a", 100.0, Some(1))]);
+        assert_eq!((found[0].runs, found[0].counted), (3, 1));
+        assert_eq!(found[0].rate.unwrap().high, 100.0);
+        assert_eq!((found[1].runs, found[1].rate), (0, None));
+    }
+
+    #[test]
+    fn orders_lead_where_every_run_has_them() {
+        let mut with = run("a", 100.0, None);
+        with.rates.push(Rate {
+            name: "NOPM".to_owned(),
+            value: 2_700.0,
+            ..Rate::default()
+        });
+        assert_eq!(
+            variants(&names(), &[with.clone()])[0].rate.unwrap().median,
+            2_700.0
+        );
+        let mixed = [with, run("b", 50.0, None)];
+        assert!(!leads_with_orders(&mixed) && !leads_with_orders(&[]));
+        assert_eq!(variants(&names(), &mixed)[0].rate.unwrap().median, 100.0);
+    }
+}

@@ -1,0 +1,290 @@
+use super::*;
+use crate::{Asked, Problems, ServerPlan, Stop, flag};
+use std::time::Duration;
+
+const TWO: &str = "\
+[server]
+url = \"postgres://h/d\"
+[workload]
+name = \"tpcb\"
+scale = 3
+[run]
+clients = 4
+duration = \"30s\"
+[experiment]
+repeats = 4
+pause = \"5s\"
+between = \"psql -c 'VACUUM' postgres://u:secret@h/d\"
+[variants.simple.run]
+protocol = \"simple\"
+[variants.prepared]
+";
+
+fn asked(text: &str) -> Asked {
+    Asked::from_toml("p.toml", text).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn check(text: &str) -> Result<Experiment, Problems> {
+    asked(text).check_experiment()
+}
+
+fn problems(text: &str) -> String {
+    check(text).expect_err("has problems").to_string()
+}
+
+/// The order of the variants, as their names' first letters.
+fn order(experiment: &Experiment, seed: u64) -> String {
+    let turns = experiment.turns(seed).into_iter();
+    turns
+        .map(|turn| &experiment.variants[turn.variant].name[..1])
+        .collect()
+}
+
+fn variants(names: &[&str], repeats: u32, order: Order) -> Experiment {
+    let plan = check(TWO).unwrap().variants[0].plan.clone();
+    let named = |name: &&str| Variant {
+        name: (*name).to_owned(),
+        plan: plan.clone(),
+    };
+    Experiment {
+        repeats,
+        order,
+        pause: Duration::ZERO,
+        between: None,
+        variants: names.iter().map(named).collect(),
+    }
+}
+
+#[test]
+fn variants_lie_over_the_plan_in_the_order_of_the_file() {
+    let two = check(TWO).unwrap();
+    assert_eq!(
+        (two.repeats, two.order, two.runs()),
+        (4, Order::Interleaved, 8)
+    );
+    assert_eq!(two.pause, Duration::from_secs(5));
+    let [simple, prepared] = &two.variants[..] else {
+        panic!("{two:?}");
+    };
+    // Not in that of the alphabet.
+    assert_eq!(
+        (simple.name.as_str(), prepared.name.as_str()),
+        ("simple", "prepared")
+    );
+    assert_eq!(simple.plan.drive.protocol.name(), "simple");
+    assert_eq!(prepared.plan.drive.protocol.name(), "prepared");
+    for one in &two.variants {
+        assert_eq!(
+            (one.plan.drive.clients, one.plan.workload.scale),
+            (4, Some(3))
+        );
+    }
+    assert!(!format!("{two:?}").contains("secret"));
+    let stored = asked(TWO).to_json("").to_string();
+    assert!(
+        stored.contains("experiment.repeats") && !stored.contains("secret"),
+        "{stored}"
+    );
+}
+
+#[test]
+fn a_variant_drops_what_it_excludes_and_a_flag_holds_for_all() {
+    let text = TWO.replace("protocol = \"simple\"", "transactions = 9\nclients = 2");
+    let simple = check(&text).unwrap().variants.remove(0).plan;
+    assert_eq!(simple.drive.stop, Stop::Transactions(9));
+    let flags = Asked {
+        clients: flag("--clients", Some(64)),
+        embedded: flag("--embedded", Some(true)),
+        experiment: AskedExperiment {
+            repeats: flag("--repeats", Some(2)),
+            ..AskedExperiment::default()
+        },
+        ..Asked::default()
+    };
+    let laid = asked(&text).overlay(flags).check_experiment().unwrap();
+    assert_eq!(laid.repeats, 2);
+    for one in &laid.variants {
+        assert_eq!(one.plan.drive.clients, 64, "{}", one.name);
+        assert_eq!(one.plan.server, ServerPlan::Embedded);
+    }
+}
+
+#[test]
+fn without_variants_the_plan_itself_is_repeated() {
+    let plain = "[workload]\nname = \"tpcb\"\n";
+    assert!(!asked(plain).is_experiment());
+    assert!(asked(TWO).is_experiment());
+    let repeated = format!("{plain}[experiment]\n");
+    assert!(asked(&repeated).is_experiment());
+    let repeated = check(&repeated).unwrap();
+    assert_eq!(
+        (repeated.repeats, repeated.runs()),
+        (DEFAULT_REPEATS, DEFAULT_REPEATS)
+    );
+    assert_eq!(repeated.variants[0].name, "tpcb");
+    let flags = Asked {
+        experiment: AskedExperiment {
+            order: flag("--order", Some(Order::Random)),
+            ..AskedExperiment::default()
+        },
+        ..Asked::default()
+    };
+    let ordered = asked(plain).overlay(flags).check_experiment().unwrap();
+    assert_eq!(ordered.runs(), 1, "an order alone repeats nothing");
+}
+
+#[test]
+fn two_are_interleaved_a_b_b_a_and_more_go_forwards_and_backwards() {
+    let order_of = |names: &[&str], repeats, which| order(&variants(names, repeats, which), 1);
+    assert_eq!(order_of(&["a", "b"], 4, Order::Interleaved), "abbaabba");
+    assert_eq!(
+        order_of(&["a", "b", "c"], 3, Order::Interleaved),
+        "abccbaabc"
+    );
+    assert_eq!(order_of(&["a", "b"], 3, Order::Sequential), "aaabbb");
+    assert_eq!(order_of(&["a"], 3, Order::Random), "aaa");
+    let turns = variants(&["a", "b"], 2, Order::Interleaved).turns(0);
+    assert_eq!(
+        turns.iter().map(|turn| turn.repeat).collect::<Vec<_>>(),
+        [1, 1, 2, 2]
+    );
+}
+
+#[test]
+fn a_random_order_has_each_variant_once_a_repeat_and_follows_its_seed() {
+    let three = variants(&["a", "b", "c"], 200, Order::Random);
+    let shuffled = order(&three, 7);
+    assert_eq!(shuffled, order(&three, 7));
+    assert_ne!(shuffled, order(&three, 8));
+    let mut seen = std::collections::BTreeMap::new();
+    for repeat in shuffled.as_bytes().chunks(3) {
+        let mut letters = repeat.to_vec();
+        letters.sort_unstable();
+        assert_eq!(letters, b"abc");
+        *seen.entry(repeat.to_vec()).or_insert(0) += 1;
+    }
+    // Each of the six orders is expected 33 times, give or take 5.
+    assert_eq!(seen.len(), 6, "{seen:?}");
+    assert!(
+        seen.values().all(|times| (10..=60).contains(times)),
+        "{seen:?}"
+    );
+}
+
+#[test]
+fn all_problems_of_all_variants_are_named_at_once_with_their_places() {
+    let text = "\
+[workload]
+name = \"tpcb\"
+scale = 0
+[run]
+threads = 4
+[experiment]
+repeats = 0
+ordre = \"random\"
+between = \" \"
+[variants.few.run]
+clients = 2
+protocoll = \"simple\"
+[variants.none]
+protocol = \"simple\"
+[variants.none.rnu]
+clients = 0
+[variants.\"no name\"]
+[variants.flat]
+experiment = { repeats = 3 }
+";
+    let expected = "\
+p.toml:3:9 (workload.scale): must be from 1 to 2000000000, is 0
+p.toml:5:11 (run.threads): 4 threads are more than the 2 clients (variant few)
+  hint: each client lives on one thread: use at most as many threads as clients
+p.toml:7:11 (experiment.repeats): must be from 1 to 1000, is 0
+p.toml:8:1 (experiment.ordre): unknown key ordre
+  hint: did you mean order?
+p.toml:9:11 (experiment.between): is empty
+  hint: leave it out where nothing is to be done between runs
+p.toml:12:1 (variants.few.run.protocoll): unknown key protocoll
+  hint: did you mean protocol?
+p.toml:14:1 (variants.none.protocol): unknown key protocol
+  hint: protocol belongs under [variants.none.run]
+p.toml:15:16 (variants.none.rnu): unknown table [variants.none.rnu]
+  hint: did you mean [variants.none.run]?
+p.toml:16:11 (variants.none.rnu.clients): must be from 1 to 1000000, is 0
+p.toml:17:11 (variants.no name): \"no name\" cannot be the name of a variant
+  hint: a name is letters, digits, -, _ and ., at most 32, and begins with a letter or digit
+p.toml:19:1 (variants.flat.experiment): unknown table [variants.flat.experiment]
+  hint: a variant has [variants.flat.server], [variants.flat.workload], [variants.flat.run]";
+    assert_eq!(problems(text), expected);
+}
+
+#[test]
+fn variants_differ_and_are_two_at_least() {
+    let base = "[workload]\nname = \"tpcb\"\n";
+    let same = format!("{base}[variants.a]\n[variants.b.run]\nclients = 8\n");
+    let found = problems(&same);
+    assert!(
+        found.contains("(variants.b): asks for the same as variant a"),
+        "{found}"
+    );
+    // A flag can make them the same.
+    let differ = same.replace("= 8", "= 9");
+    assert!(check(&differ).is_ok());
+    let flags = Asked {
+        clients: flag("--clients", Some(3)),
+        ..Asked::default()
+    };
+    assert!(asked(&differ).overlay(flags).check_experiment().is_err());
+    let alone = problems(&format!("{base}[variants.a.run]\nclients = 9\n"));
+    assert!(
+        alone.contains("is the only variant") && alone.contains("[variants.base]"),
+        "{alone}"
+    );
+    for text in ["variants = 5\n", "[variants]\na = 5\nb = 6\n"] {
+        let found = problems(&format!(
+            "{text}{base}",
+            base = if text.starts_with('[') {
+                "[workload]\nname = \"tpcb\"\n"
+            } else {
+                base
+            }
+        ));
+        assert!(found.contains("must be a table"), "{found}");
+    }
+    let misspelt = problems(&format!(
+        "{base}[variant.a]\n[variant.b]\n[experimnet]\nrepeats = 0\n"
+    ));
+    assert!(misspelt.contains("did you mean [variants]?"), "{misspelt}");
+    assert!(
+        misspelt.contains("did you mean [experiment]?"),
+        "{misspelt}"
+    );
+    assert!(
+        misspelt.contains("(experimnet.repeats): must be from 1"),
+        "{misspelt}"
+    );
+}
+
+#[test]
+fn variants_may_name_the_workload_themselves_and_then_all_of_them_do() {
+    let text =
+        "[variants.a.workload]\nname = \"tpcb\"\n[variants.b.workload]\nname = \"select-only\"\n";
+    let names: Vec<String> = check(text)
+        .unwrap()
+        .variants
+        .iter()
+        .map(|one| one.plan.workload.name.clone())
+        .collect();
+    assert_eq!(names, ["tpcb", "select-only"]);
+    let found = problems("[variants.a.workload]\nname = \"tpcb\"\n[variants.b]\n[variants.c]\n");
+    assert!(
+        found.contains("(workload.name): is missing (variant b, c)"),
+        "{found}"
+    );
+    let found = problems("[variants.b]\n[variants.c.run]\nclients = 9\n");
+    assert!(found.contains("(workload.name): is missing\n"), "{found}");
+    let found = problems("repeats = 3\n[workload]\nname = \"tpcb\"\n");
+    assert!(
+        found.contains("repeats belongs under [experiment]"),
+        "{found}"
+    );
+}
