@@ -4,6 +4,7 @@
 //! time and in all. Must never: format, store or print them, or know what the users do.
 
 pub mod affinity;
+mod asking;
 pub mod clock;
 pub mod connections;
 mod coordinate;

@@ -50,16 +50,20 @@ impl<I: Io> Worker<'_, I> {
         };
         let mut failures = Failures::default();
         self.make_users();
-        for slot in 0..self.seats.len() {
+        let users = self.assignment.users.len();
+        for slot in 0..users {
             self.seats[slot].conn.begin(self.clock.now_ns());
             self.resume(slot as u32, &mut timing, &mut failures);
         }
         let mut events = Vec::new();
-        while !self.seats.iter().all(|seat| seat.conn.awaits(Ask::Gate)) {
+        while !self.seats[..users]
+            .iter()
+            .all(|seat| seat.conn.awaits(Ask::Gate))
+        {
             if self.assignment.interrupt.load(Ordering::Relaxed) {
                 return Err(ConnectError::Interrupted);
             }
-            if self.seats.iter().any(|seat| seat.user.is_none()) {
+            if self.seats[..users].iter().any(|seat| seat.user.is_none()) {
                 let reason = failures
                     .first
                     .unwrap_or_else(|| "it had nothing to do".to_owned());
@@ -72,6 +76,7 @@ impl<I: Io> Worker<'_, I> {
                 self.handle(event, &mut timing, &mut failures);
             }
             self.wake(&mut timing, &mut failures);
+            self.begin_queued(&mut timing, &mut failures);
         }
         // What they counted by now is in no figure.
         self.desk.take_queries();

@@ -97,6 +97,7 @@ pub fn carry_out(order: &Order, look: &Look) -> Result<Exit, Failure> {
             seed,
             interrupt: &interrupt,
             tap: None,
+            refused: None,
         },
         &mut watch,
     );

@@ -108,7 +108,7 @@ fn target(call: &Call, native: &Native) -> Result<(Driver, Target), Ended> {
         return Err(not_begun(call, native.command, lines, NO_DRIVER));
     }
     let within_s = native.settings.thread_init_timeout_s;
-    connection::target_within(database, within_s).map_err(|lines| {
+    connection::target(database, within_s).map_err(|lines| {
         let reason = prony_dialect::sysbench::NOT_CONNECTED;
         not_begun(call, native.command, lines, reason)
     })
@@ -166,6 +166,7 @@ fn run(call: &Call, asked: &Asked<'_>, driver: Driver, target: Target) -> Result
         facts,
         reached,
         texts: &Customary,
+        refused: None,
     };
     bench::run(call, &bench, &signals, &|| errors.is_fatal())
 }

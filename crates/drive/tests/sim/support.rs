@@ -207,6 +207,7 @@ pub fn simulate(
         seed: 1,
         interrupt: &interrupt,
         tap: None,
+        refused: None,
     };
     let driven = run_simulated(&job, machine, script, &mut watch)?;
     Ok((driven, watch))

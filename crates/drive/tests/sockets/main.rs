@@ -29,6 +29,7 @@ fn drive(program: &dyn Program, plan: &DrivePlan, port: u16) -> Driven {
         seed: 1,
         interrupt: &AtomicBool::new(false),
         tap: None,
+        refused: None,
     };
     run(&job, &mut Watch::default()).expect("the run starts")
 }

@@ -23,6 +23,7 @@ use prony_dialect::sysbench::{
 };
 use prony_drive::{ConnectError, Driven, Error, Incident, Job};
 use prony_plan::{DrivePlan, WorkloadPlan};
+use prony_server::control::Failure;
 use prony_server::{Facts, Target};
 use prony_session::Program;
 use prony_workload::Workload;
@@ -52,6 +53,8 @@ pub struct Bench<'a> {
     pub reached: Reached,
     /// How figures are told.
     pub texts: &'a dyn Texts,
+    /// Hears why a connection is refused that a script asked for.
+    pub refused: Option<&'a (dyn Fn(&[Failure]) + Sync)>,
 }
 
 /// How figures are told: a script may have words of its own.
@@ -63,6 +66,9 @@ pub trait Texts {
 
     /// The run is kept here, for whoever may have to end the process in the middle of it.
     fn keeps(&self, _kept: &Kept) {}
+
+    /// All threads have begun.
+    fn begun(&self) {}
 
     /// A line of `--report-interval`.
     fn progress(&self, figures: &Progress) -> String {
@@ -116,6 +122,7 @@ pub fn run(
             seed,
             interrupt: &interrupt,
             tap: Some(&tap),
+            refused: bench.refused,
         },
         &mut watch,
     );
