@@ -2,6 +2,7 @@
 //!
 //! In: `--mysql-*`, `--pgsql-*`. Out: a target; errors in sysbench's words. Must never: show a password.
 
+use super::call::tell;
 use prony_dialect::sysbench::{
     Database, Driver, Endpoint, Mysql, Pgsql, driver, endpoints, mysql_unreachable,
     pgsql_unreachable,
@@ -86,6 +87,9 @@ fn mysql(mysql: &Mysql) -> Result<Target, String> {
                 (prony_server::Error::NoAddress { .. }, Endpoint::Host(host, _)) => {
                     (UNKNOWN_HOST, format!("Unknown server host '{host}' (-2)"))
                 }
+                (prony_server::Error::File { .. } | prony_server::Error::Tls { .. }, _) => {
+                    (TLS_FAILED, error.to_string())
+                }
                 (other, _) => (NOT_THERE, other.to_string()),
             };
             mysql_unreachable(&endpoint.to_string(), code, &text)
@@ -95,6 +99,18 @@ fn mysql(mysql: &Mysql) -> Result<Target, String> {
     let mut first = targets.remove(0);
     first.others = targets;
     Ok(first)
+}
+
+/// Says that a list of ciphers is not heeded, where there is one and TLS is asked for.
+pub fn warn_of_cipher(database: &Database) {
+    let mysql = &database.mysql;
+    let asked = mysql.ssl_cipher.as_ref();
+    if let Some(cipher) = asked.filter(|_| !matches!(mysql.ssl.as_str(), "off" | "disabled")) {
+        tell(&format!(
+            "prony: --mysql-ssl-cipher={cipher} is not heeded: client and server agree on the strongest cipher of \
+             TLS 1.3, or 1.2, that both have; to allow fewer set ssl_cipher on the server\n"
+        ));
+    }
 }
 
 /// What options say, by libpq's keywords.
@@ -119,8 +135,9 @@ fn given<'a>(mysql: &'a Mysql, endpoint: &'a Endpoint, port: &'a str) -> Vec<(&'
     // Up to 1.0 the names of the files are fixed.
     let (mode, usual) = match mysql.ssl.as_str() {
         "off" => ("disabled", [""; 3]),
+        // The server is checked against the first file, as by the library of sysbench.
         "on" => (
-            "required",
+            "VERIFY_CA",
             ["cacert.pem", "client-cert.pem", "client-key.pem"],
         ),
         other => (other, [""; 3]),

@@ -107,6 +107,7 @@ fn target(call: &Call, native: &Native) -> Result<(Driver, Target), Ended> {
     if let Err(lines) = known {
         return Err(not_begun(call, native.command, lines, NO_DRIVER));
     }
+    connection::warn_of_cipher(database);
     let within_s = native.settings.thread_init_timeout_s;
     connection::target(database, within_s).map_err(|lines| {
         let reason = prony_dialect::sysbench::NOT_CONNECTED;

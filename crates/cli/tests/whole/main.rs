@@ -10,6 +10,7 @@ mod initialize;
 mod life;
 mod logins;
 mod lua;
+mod lua_connections;
 mod manual;
 mod maria;
 mod modes;

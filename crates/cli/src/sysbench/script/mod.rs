@@ -17,7 +17,7 @@ use ear::Ear;
 use hooks::Hooks;
 use prony_dialect::sysbench::{
     Driver, EXIT_LATE, Level, NO_DRIVER, NOT_CONNECTED, Printed, Script, Settings, WORKERS,
-    function_failed, ps_mode, run_header, unknown_command,
+    function_failed, ps_mode, run_header, unknown_command, unsupported_of_driver,
 };
 use prony_plan::WorkloadPlan;
 use prony_server::control::Failure;
@@ -34,30 +34,29 @@ const KNOWN_WITHIN: Duration = Duration::from_secs(5);
 /// # Errors
 /// All has been said.
 pub fn obey(call: &Call, asked: &Script) -> Result<(), Ended> {
+    let mysql = &asked.settings.database.mysql;
+    if let Some(why) = unsupported_of_driver(mysql) {
+        return Err(call.fails_with(&why));
+    }
     let signals = Signals::listen().map_err(|error| call.fails_with(&error.to_string()))?;
-    let ear = Arc::new(Ear::new(call, asked, &signals));
-    let outcome = obey_heard(call, asked, &signals, &ear);
-    // Nothing more comes.
-    ear.settle();
-    outcome
-}
-
-fn obey_heard(
-    call: &Call,
-    asked: &Script,
-    signals: &Signals,
-    ear: &Arc<Ear>,
-) -> Result<(), Ended> {
     let server = server(asked);
-    let settings = settings::of(call, asked, &server, ear, signals.flag())?;
+    // Whoever wants a driver is told what is wrong with it; a script may do without.
+    let mut asked = asked.clone();
+    let database = &mut asked.settings.database;
+    if ps_mode(database).is_err() {
+        "auto".clone_into(&mut database.ps_mode);
+    }
+    let asked = &asked;
+    let ear = Arc::new(Ear::new(call, asked, &signals));
+    let settings = settings::of(call, asked, &server, &ear, signals.flag())?;
     let path = settings.path.clone();
     let script = lua::Script::open(settings).map_err(|refused| says(call, &refused))?;
     let scene = Scene {
         call,
         asked,
         script: &script,
-        ear,
-        signals,
+        ear: &ear,
+        signals: &signals,
     };
     // A script without a command is read, and that is all.
     let Some(word) = asked.command.as_deref() else {
@@ -112,6 +111,7 @@ type Server = Result<(Driver, Target), (String, &'static str)>;
 
 fn server(asked: &Script) -> Server {
     let database = &asked.settings.database;
+    connection::warn_of_cipher(database);
     let known = prony_dialect::sysbench::driver(database).and_then(|_| ps_mode(database));
     known.map_err(|lines| (lines, NO_DRIVER))?;
     let within_s = asked.settings.thread_init_timeout_s;
