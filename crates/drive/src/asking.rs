@@ -6,8 +6,8 @@
 //! A user asks on one of its connections at a time. Who has but one asks on that of its own seat; what is
 //! not found there is looked for in the others.
 
-use crate::io::{Io, Slot};
 use crate::happening::Reports;
+use crate::io::{Io, Slot};
 use crate::seat::Seat;
 use crate::stamps::CALIBRATED;
 use crate::timers::Due;
@@ -78,7 +78,9 @@ impl<I: Io> Worker<'_, I> {
             return home;
         };
         // It could ask since its user was resumed, whichever connection that was for.
-        self.seats[*slot as usize].conn.begin(owner.conn.noticed_ns());
+        self.seats[*slot as usize]
+            .conn
+            .begin(owner.conn.noticed_ns());
         *slot
     }
 

@@ -5,6 +5,7 @@ use crate::common::control;
 use crate::lua::Scene;
 use prony_server::embedded::{MariaDb, MariaDbOptions, shared_mariadb};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use std::path::Path;
 
 /// A place where no server is.
 const NOWHERE: [&str; 2] = ["--mysql-host=127.0.0.1", "--mysql-port=1"];
@@ -88,13 +89,20 @@ fn a_legacy_script_connects_when_it_first_asks() {
     scene.write("late.lua", "function event()\n  db_query('select 1')\nend");
     let (status, out, _) = scene.sysbench("./late.lua run");
     assert_eq!(status, 1);
-    let said = "FATAL: `thread_run' function failed: ./late.lua:2: Failed to connect to the database\n";
-    assert!(out.contains("Threads started!\n\nFATAL: unable to connect") && out.ends_with(said), "{out}");
+    let said =
+        "FATAL: `thread_run' function failed: ./late.lua:2: Failed to connect to the database\n";
+    assert!(
+        out.contains("Threads started!\n\nFATAL: unable to connect") && out.ends_with(said),
+        "{out}"
+    );
 }
 
 #[test]
 fn connections_are_opened_and_closed_within_events() {
-    for scene in [Scene::maria("lua_within_my"), Scene::postgres("lua_within_pg")] {
+    for scene in [
+        Scene::maria("lua_within_my"),
+        Scene::postgres("lua_within_pg"),
+    ] {
         scene.write(
             "within.lua",
             "function thread_init() drv = sysbench.sql.driver() one = drv:connect() end\n\
@@ -104,8 +112,14 @@ fn connections_are_opened_and_closed_within_events() {
         let words = "./within.lua --threads=3 --events=30 --time=0 run";
         let (status, out, _) = scene.sysbench(words);
         assert_eq!(status, 0, "{out}");
-        assert!(out.contains("read:                            60\n"), "{out}");
-        assert!(out.contains("reconnects:                          0 "), "{out}");
+        assert!(
+            out.contains("read:                            60\n"),
+            "{out}"
+        );
+        assert!(
+            out.contains("reconnects:                          0 "),
+            "{out}"
+        );
     }
 }
 
@@ -154,14 +168,22 @@ fn certify(name: &str) -> [String; 3] {
     [issuer.pem(), certificate.pem(), key.serialize_pem()]
 }
 
+/// A file of the tests of TLS.
+fn pem(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../server/tests/data/tls");
+    std::fs::read_to_string(folder.join(name)).expect("it is there")
+}
+
 /// A MariaDB with TLS, whose account asks for a client's certificate.
 fn secured() -> (MariaDb, Scene, [String; 3]) {
     let right = certify("right");
-    let file = |name: &str, text: &String| (name.to_owned(), text.clone().into_bytes());
+    let file = |name: &str, text: &str| (name.to_owned(), text.to_owned().into_bytes());
+    // Clients may have their certificate from either.
+    let authorities = format!("{}{}", right[0], pem("ca.crt"));
     let grant = "CREATE USER x509@'%' IDENTIFIED BY 'sesame-0815' REQUIRE X509;";
     let server = MariaDb::start(MariaDbOptions {
         files: vec![
-            file("ssl-ca", &right[0]),
+            file("ssl-ca", &authorities),
             file("ssl-cert", &right[1]),
             file("ssl-key", &right[2]),
         ],
@@ -213,8 +235,21 @@ fn tls_is_what_the_options_of_mysql_say() {
         let (status, out, err) = scene.sysbench(&format!("--mysql-ssl=on {option} {words}"));
         assert_eq!(status, 0, "{out}");
         assert!(out.contains("Ssl_version\tTLSv1.3\n"), "{out}");
-        assert!(err.starts_with(noted) && err.is_empty() == noted.is_empty(), "{err}");
+        assert!(
+            err.starts_with(noted) && err.is_empty() == noted.is_empty(),
+            "{err}"
+        );
     }
+    // Version 1 of X.509, as the steps of MySQL's manual make it; and a key that is not its own.
+    scene.write("client-cert.pem", &pem("v1.crt"));
+    scene.write("client-key.pem", &pem("v1.key"));
+    let (status, out, _) = scene.sysbench(&format!("--mysql-ssl=on {words}"));
+    assert_eq!(status, 0, "{out}");
+    scene.write("client-cert.pem", &certificate);
+    let (status, out, _) = scene.sysbench(&format!("--mysql-ssl=on {words}"));
+    assert_eq!(status, 1);
+    refused(&out, "ssl-cert and ssl-key must belong together");
+    scene.write("client-key.pem", &key);
     // The bundled tests, which load over connections of their own.
     let sizes = "--mysql-ssl=on --tables=2 --table-size=100 --threads=2 oltp_point_select";
     for command in ["prepare", "--events=20 --time=0 run", "cleanup"] {
@@ -233,7 +268,8 @@ fn tls_is_what_the_options_of_mysql_say() {
     let (_, out, _) = scene.sysbench(&format!("--mysql-ssl=on {words}"));
     refused(&out, "FATAL: error 2026: ");
     newer_modes(&scene, &authority, &refused);
-    let waiting = control(&server.url()).query_value("select count(*) from mysql.user where user = 'x509'");
+    let waiting =
+        control(&server.url()).query_value("select count(*) from mysql.user where user = 'x509'");
     assert_eq!(waiting.expect("it is up").as_deref(), Some("1"));
     a_server_without_tls(&authority, &certificate, &key);
 }
@@ -249,7 +285,10 @@ fn newer_modes(scene: &Scene, authority: &str, refused: &dyn Fn(&str, &str)) {
         ("--mysql-ssl=VERIFY_CA --mysql-ssl-ca=right.pem", true),
         ("--mysql-ssl=verify_ca --mysql-ssl-ca=cacert.pem", false),
         // It is reached by its number.
-        ("--mysql-ssl=verify_identity --mysql-ssl-ca=right.pem", false),
+        (
+            "--mysql-ssl=verify_identity --mysql-ssl-ca=right.pem",
+            false,
+        ),
         ("--mysql-ssl=verify_ca", false),
     ] {
         let (status, out, _) = scene.called(&format!("{options} {mine} {words}"), &newer);
@@ -275,7 +314,10 @@ fn a_server_without_tls(authority: &str, certificate: &str, key: &str) {
     let (status, out, _) = scene.sysbench("--mysql-ssl=on ./tls.lua run");
     assert_eq!(status, 1);
     let said = "FATAL: error 2026: ";
-    assert!(out.contains(said) && out.contains("does not support SSL"), "{out}");
+    assert!(
+        out.contains(said) && out.contains("does not support SSL"),
+        "{out}"
+    );
     let (status, out, _) = scene.sysbench("./tls.lua --events=1 --time=0 run");
     assert_eq!(status, 0, "{out}");
 }

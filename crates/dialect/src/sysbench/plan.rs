@@ -157,7 +157,7 @@ pub fn unsupported_of_driver(mysql: &Mysql) -> Option<String> {
     if mysql.dry_run {
         return Some("--mysql-dry-run: Prony measures a server's answers; leave it out".to_owned());
     }
-    mysql.compression.then(|| {
-        "--mysql-compression: connections are not compressed; leave it out".to_owned()
-    })
+    mysql
+        .compression
+        .then(|| "--mysql-compression: connections are not compressed; leave it out".to_owned())
 }

@@ -32,9 +32,7 @@ pub(super) fn answers(state: &State, shared: &Arc<Shared>) -> Result<()> {
     let shared = Arc::clone(shared);
     let lines = Rc::new(RefCell::new(Lines::default()));
     let answer = state.lua.create_function(move |lua, asked: Yielded| {
-        let answer = lines
-            .borrow_mut()
-            .answer(lua, &shared, Asked::of(asked)?)?;
+        let answer = lines.borrow_mut().answer(lua, &shared, Asked::of(asked)?)?;
         answer.into_lua_multi(lua)
     })?;
     state.core.raw_set("answer", answer)

@@ -86,9 +86,18 @@ fn a_thread_has_as_many_connections_as_it_asks_for() {
                 "back\ttrue\n",
                 "anew\t5\tfalse\t",
             ] {
-                assert_eq!(ran.text.matches(wanted).count(), 3, "{wanted}\n{}", ran.text);
+                assert_eq!(
+                    ran.text.matches(wanted).count(),
+                    3,
+                    "{wanted}\n{}",
+                    ran.text
+                );
             }
-            assert!(ran.text.contains("the connection is closed"), "{}", ran.text);
+            assert!(
+                ran.text.contains("the connection is closed"),
+                "{}",
+                ran.text
+            );
             // Of each event: one on every connection.
             assert_eq!((ran.events, ran.queries.reads), (60, 180), "{ran:?}");
             base.execute("drop table several_0, several_1, several_2");
@@ -128,7 +137,11 @@ fn what_is_not_utf_8_goes_as_it_is() {
                   local p = s:bind_create(sysbench.sql.type.VARCHAR) s:bind_param(p) p:set('\\228\\246\\252') \
                   print(s:execute():fetch_row()[1]) end function event() return true end";
     let ran = plain(&base, script);
-    assert_eq!((ran.text.as_str(), ran.failures.len()), ("4\n3\n", 0), "{ran:?}");
+    assert_eq!(
+        (ran.text.as_str(), ran.failures.len()),
+        ("4\n3\n", 0),
+        "{ran:?}"
+    );
 }
 
 #[test]

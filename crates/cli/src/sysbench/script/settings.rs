@@ -7,7 +7,8 @@ use super::super::host::System;
 use super::ear::Ear;
 use super::refuses;
 use prony_dialect::sysbench::{
-    Compat, Driver, NO_DRIVER, NOT_CONNECTED, Printed, Random as AskedRandom, Script, ScriptSource, Sort, driver, find_option,
+    Compat, Driver, NO_DRIVER, NOT_CONNECTED, Printed, Random as AskedRandom, Script, ScriptSource,
+    Sort, driver, find_option,
 };
 use prony_workload::lua::{self, Given, Random, Settings, Value};
 use prony_workload::oltp::distribution::Distribution;
