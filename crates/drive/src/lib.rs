@@ -26,4 +26,4 @@ pub mod worker;
 
 pub use connections::ConnectError;
 pub use happening::{Happening, Incident};
-pub use run::{Driven, Error, Job, Observer, Start, Tap, clients_of, run, run_simulated};
+pub use run::{Driven, Error, Hear, Job, Observer, Start, Tap, clients_of, run, run_simulated};

@@ -51,8 +51,11 @@ pub struct Job<'a> {
     /// Makes the tap of a worker, which then sees each of its samples.
     pub tap: Option<&'a (dyn Fn(usize) -> Box<dyn Tap> + Sync)>,
     /// Hears why a connection is refused that a user asked for, before that user does.
-    pub refused: Option<&'a (dyn Fn(&[Failure]) + Sync)>,
+    pub refused: Option<Hear<'a>>,
 }
+
+/// Hears why a connection was refused, for each way that was tried.
+pub type Hear<'a> = &'a (dyn Fn(&[Failure]) + Sync);
 
 /// Sees a worker's samples as they come, on the worker's thread.
 pub trait Tap {

@@ -12,12 +12,11 @@ use crate::happening::{Happening, Incident, Reports, panic_text};
 use crate::io::{Event, Io, Slot, What};
 use crate::link::{Routes, Scratch};
 use crate::pace;
-use crate::run::Tap;
+use crate::run::{Hear, Tap};
 use crate::seat::Seat;
 use crate::stamps::Stamps;
 use crate::timers::{Due, Timers};
 use prony_measure::Recorder;
-use prony_server::control::Failure;
 use prony_session::{Ask, Conn, Db, DbError, Desk, Ended, Program, UserId};
 use prony_wire::Fed;
 use std::collections::VecDeque;
@@ -48,7 +47,7 @@ pub struct Assignment<'a> {
     /// Sees the samples.
     pub tap: Option<Box<dyn Tap>>,
     /// Hears why a connection is refused that a user asked for.
-    pub refused: Option<&'a (dyn Fn(&[Failure]) + Sync)>,
+    pub refused: Option<Hear<'a>>,
 }
 
 /// When what is to happen, once all connections are up.
@@ -213,8 +212,9 @@ impl<'a, I: Io> Worker<'a, I> {
         if is_new {
             self.make_users();
         }
-        let mut live = self.assignment.users.len();
-        for slot in 0..live {
+        let users = self.assignment.users.len();
+        let mut live = users;
+        for slot in 0..users {
             let (conn, now_ns) = (&self.seats[slot].conn, self.clock.now_ns());
             match is_new {
                 true => conn.begin(now_ns),

@@ -22,12 +22,12 @@ pub struct Lines {
     /// Those that are not connected.
     free: Vec<usize>,
     /// A script sees the first of several results, and asks for the others; else it sees the last.
-    from_first: bool,
+    sees_first: bool,
 }
 
 impl Lines {
     /// The lines of a user, none of which is connected.
-    pub fn new(own: Db, from_first: bool) -> Lines {
+    pub fn new(own: Db, sees_first: bool) -> Lines {
         let own = Line {
             db: own,
             prepared: Prepared::default(),
@@ -36,7 +36,7 @@ impl Lines {
             all: vec![own],
             current: 0,
             free: vec![0],
-            from_first,
+            sees_first,
         }
     }
 
@@ -104,14 +104,14 @@ impl Lines {
     }
 
     /// Whether a script sees the first of several results, not the last.
-    pub fn from_first(&self) -> bool {
-        self.from_first
+    pub fn sees_first(&self) -> bool {
+        self.sees_first
     }
 }
 
 /// The result of a reply that a script sees without asking for another.
-pub fn shown(from_first: bool, reply: &Rows<'_>) -> usize {
-    match from_first {
+pub fn shown(sees_first: bool, reply: &Rows<'_>) -> usize {
+    match sees_first {
         true => 0,
         false => reply.results().saturating_sub(1),
     }

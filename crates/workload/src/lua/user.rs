@@ -145,8 +145,8 @@ impl User {
     /// From its first step to its last.
     pub async fn live(mut self, db: Db) -> Ended {
         let settings = self.settings();
-        let from_first = settings.newer && settings.driver == Driver::Mysql;
-        let mut lines = Lines::new(db, from_first);
+        let sees_first = settings.newer && settings.driver == Driver::Mysql;
+        let mut lines = Lines::new(db, sees_first);
         let mut answer = Answer::Done;
         loop {
             if self.settings().is_over() {
@@ -262,9 +262,9 @@ impl User {
     }
 
     fn rows(&self, result: Option<usize>, lines: &mut Lines) -> Result<Answer, Ended> {
-        let from_first = lines.from_first();
+        let sees_first = lines.sees_first();
         let reply = lines.line().db.last_reply();
-        let result = result.unwrap_or_else(|| shown(from_first, &reply));
+        let result = result.unwrap_or_else(|| shown(sees_first, &reply));
         match rows(&self.state.lua, &reply, result) {
             Ok(rows) => Ok(Answer::Rows(rows)),
             Err(error) => Err(self.give_up("thread_run", &words(&error))),
@@ -298,10 +298,10 @@ impl User {
     }
 
     async fn query(&mut self, sql: &[u8], lines: &mut Lines) -> Result<Answer, Ended> {
-        let from_first = lines.from_first();
+        let sees_first = lines.sees_first();
         let db = &mut lines.line().db;
         let result = db.query_bytes(sql).await;
-        let result = result.map(|reply| rows_and_columns(&reply, shown(from_first, &reply)));
+        let result = result.map(|reply| rows_and_columns(&reply, shown(sees_first, &reply)));
         match result {
             Ok(reply) => Ok(counted(db, reply)),
             Err(error) => self.met(Step::Query, &lossy(sql), error, lines).await,
@@ -332,7 +332,7 @@ impl User {
         values: impl Iterator<Item = &LuaValue>,
         lines: &mut Lines,
     ) -> Result<Answer, Ended> {
-        let from_first = lines.from_first();
+        let sees_first = lines.sees_first();
         let line = lines.line();
         let Some(statement) = line.prepared.get(id) else {
             return Ok(Answer::Failed(Failure::own("no such statement")));
@@ -350,7 +350,7 @@ impl User {
             let many: Vec<Value<'_>> = (0..count).map(|place| self.values.get(place)).collect();
             db.exec(&statement, &many).await
         };
-        let result = result.map(|reply| rows_and_columns(&reply, shown(from_first, &reply)));
+        let result = result.map(|reply| rows_and_columns(&reply, shown(sees_first, &reply)));
         match result {
             Ok(reply) => Ok(counted(db, reply)),
             Err(error) => {

@@ -21,9 +21,8 @@ use prony_dialect::sysbench::{
     debug, drive_plan, failing_function, fatal, function_failed, progress, repeated, report,
     threads_late,
 };
-use prony_drive::{ConnectError, Driven, Error, Incident, Job};
+use prony_drive::{ConnectError, Driven, Error, Hear, Incident, Job};
 use prony_plan::{DrivePlan, WorkloadPlan};
-use prony_server::control::Failure;
 use prony_server::{Facts, Target};
 use prony_session::Program;
 use prony_workload::Workload;
@@ -54,7 +53,7 @@ pub struct Bench<'a> {
     /// How figures are told.
     pub texts: &'a dyn Texts,
     /// Hears why a connection is refused that a script asked for.
-    pub refused: Option<&'a (dyn Fn(&[Failure]) + Sync)>,
+    pub refused: Option<Hear<'a>>,
 }
 
 /// How figures are told: a script may have words of its own.
