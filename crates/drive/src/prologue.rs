@@ -56,6 +56,7 @@ impl<I: Io> Worker<'_, I> {
             self.resume(slot as u32, &mut timing, &mut failures);
         }
         let mut events = Vec::new();
+        let mut look_ns = 0;
         while !self.seats[..users]
             .iter()
             .all(|seat| seat.conn.awaits(Ask::Gate))
@@ -77,6 +78,14 @@ impl<I: Io> Worker<'_, I> {
             }
             self.wake(&mut timing, &mut failures);
             self.begin_queued(&mut timing, &mut failures);
+            let now_ns = self.clock.now_ns();
+            if now_ns >= look_ns {
+                look_ns = now_ns + WAIT_MAX_NS;
+                for slot in self.overdue(now_ns) {
+                    let step = self.time_out(slot);
+                    self.later_step(slot, step, &mut timing, &mut failures);
+                }
+            }
         }
         // What they counted by now is in no figure.
         self.desk.take_queries();

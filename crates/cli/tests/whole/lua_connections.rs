@@ -84,6 +84,21 @@ fn a_script_that_does_not_connect_needs_no_server() {
 }
 
 #[test]
+fn a_server_that_does_not_answer_a_script_is_waited_for_as_long_as_asked() {
+    let scene = nowhere("lua_silent");
+    scene.write(
+        "one.lua",
+        "function thread_init() sysbench.sql.driver():connect() end function event() end",
+    );
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = silent.local_addr().expect("bound").port();
+    let words = format!("--mysql-port={port} --threads=2 --thread-init-timeout=1 ./one.lua run");
+    let (status, out, _) = scene.called(&words, &[("PRONY_SYSBENCH_COMPAT", "1.1")]);
+    let line = "FATAL: Worker threads failed to initialize within 1 seconds!\n";
+    assert!(out.ends_with(line) && status == 2, "{status} {out}");
+}
+
+#[test]
 fn a_legacy_script_connects_when_it_first_asks() {
     let scene = nowhere("lua_late");
     scene.write("late.lua", "function event()\n  db_query('select 1')\nend");

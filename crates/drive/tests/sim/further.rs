@@ -2,62 +2,10 @@
 
 use super::*;
 use prony_drive::{Error, Job, run_simulated};
-use prony_session::{DbError, Ended, Program, User, UserId};
 use std::sync::atomic::AtomicUsize;
 
-/// Each user speaks on a connection of its own and on a further one in turn, and closes that once.
-struct Several;
-
-/// An error as the end of a user.
-fn failed(error: DbError) -> Ended {
-    Ended::Failed(error.to_string())
-}
-
-async fn speak(mut db: Db) -> Result<(), Ended> {
-    // Nothing was opened for it.
-    let down = db.query("SELECT 1").await.map(drop);
-    assert!(down.is_err() && !db.is_up());
-    let mut other = db.another().await.map_err(failed)?;
-    other.renew().await.map_err(failed)?;
-    // Its own one is not needed for it.
-    other.query("SELECT 1").await.map_err(failed)?;
-    db.renew().await.map_err(failed)?;
-    db.gate().await;
-    let mut events = 0;
-    loop {
-        db.start(0).await?;
-        db.query("SELECT 1").await.map_err(failed)?;
-        if events == 3 {
-            other.hang_up().await;
-            assert!(other.query("SELECT 1").await.is_err());
-            other.renew().await.map_err(failed)?;
-        }
-        other.query("SELECT 1").await.map_err(failed)?;
-        events += 1;
-        db.end(Ok(Outcome::Committed)).await?;
-    }
-}
-
-impl Program for Several {
-    fn kinds(&self) -> &[&'static str] {
-        &["both"]
-    }
-
-    fn opens_connections(&self) -> bool {
-        true
-    }
-
-    fn has_prologue(&self) -> bool {
-        true
-    }
-
-    fn user(&self, _: UserId, db: Db) -> User {
-        Box::pin(async move { speak(db).await.err().unwrap_or(Ended::Stopped) })
-    }
-}
-
-/// Runs them against a server that takes 2 ms for a statement. Gives the slots in the order in which
-/// they connected, and how often the loop told of a refusal.
+/// Runs them against a server that takes 2 ms for a statement. Gives how often the loop told of a refusal,
+/// too.
 fn run(users: u32, refuse: fn(u64) -> bool) -> (Result<Driven, Error>, usize) {
     let told = AtomicUsize::new(0);
     let hear = |failures: &[prony_server::control::Failure]| {

@@ -115,7 +115,7 @@ impl Watch {
 fn watchdog(watch: &Weak<Watch>, shared: &Shared) {
     let settings = &shared.settings;
     let patience = settings.patience_s * 1000 / LOOK.as_millis() as u64;
-    let mut told = false;
+    let mut waits = 0;
     loop {
         std::thread::sleep(LOOK);
         let Some(watch) = watch.upgrade() else {
@@ -135,10 +135,13 @@ fn watchdog(watch: &Weak<Watch>, shared: &Shared) {
                 };
                 continue;
             }
-            // Seen twice in the same turn: it has lasted for the time between two looks at least.
-            if !told && beat.has_others.load(Ordering::Relaxed) && !settings.is_over() {
-                told = true;
-                settings.listener.kept_waiting();
+            // Seen again in the same turn: that has lasted for the time between two looks at least. Once
+            // may be the machine's doing.
+            if beat.has_others.load(Ordering::Relaxed) && !settings.is_over() {
+                waits += 1;
+                if waits == 2 {
+                    settings.listener.kept_waiting();
+                }
             }
             match seen.look(patience, pause) {
                 Some(1) => interrupt(beat, turns, once),

@@ -107,7 +107,7 @@ function driver:connect()
       open = false, sql_errno = 0, sql_state = "00000", sql_errmsg = "", error = sql.error.NONE,
       statements = setmetatable({}, { __mode = "k" }),
    }, connection_meta)
-   con.result = setmetatable({ connection = con, nrows = 0, nfields = 0 }, result_meta)
+   con.result = setmetatable({ connection = con, nrows = 0, nfields = 0, place = false }, result_meta)
    open(con, 2)
    return con
 end
@@ -137,7 +137,7 @@ local function answered(con, query, level, rows, fields, state, message, ignorab
       failed(con, query, fields, state, message, ignorable, level + 1)
    end
    local rs = con.result
-   rs.nrows, rs.nfields, rs.rows, rs.place = rows, fields, nil, nil
+   rs.nrows, rs.nfields, rs.rows, rs.place = rows, fields, nil, false
    return rs
 end
 
