@@ -199,6 +199,8 @@ impl Scene<'_> {
             scale: 1,
             facts,
             reached,
+            // Scripts may have much to do of their own, as in sysbench.
+            processors: bench::processors(),
             texts: &hooks,
             refused: Some(&|failures: &[Failure]| ear.unreached(driver, failures)),
         };
