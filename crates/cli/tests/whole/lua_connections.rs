@@ -139,6 +139,30 @@ fn connections_are_opened_and_closed_within_events() {
 }
 
 #[test]
+fn what_runs_before_and_after_the_threads_has_connections_of_its_own() {
+    let scene = Scene::maria("lua_front");
+    scene.write(
+        "front.lua",
+        "local function both()\n  local drv = sysbench.sql.driver()\n  local one, two = drv:connect(), drv:connect()\n  \
+         local me = 'select connection_id()'\n  print(one:query_row(me) ~= two:query_row(me), one:query_row('select 7'))\n  \
+         print(pcall(one.query, one, 'select \"\\233\"'))\n  one:disconnect()\n  print(pcall(one.query, one, me))\nend\n\
+         function init() both() end\nfunction done() both() end\nfunction event() return true end",
+    );
+    let (status, out, _) = scene.sysbench("./front.lua run");
+    assert_eq!(status, 0, "{out}");
+    let said = "true\t7\nfalse\tSQL error, errno = 0, state = '00000': statements that are not UTF-8 are \
+                for threads and commands\nfalse\tthe connection is closed\n";
+    assert_eq!(out.matches(said).count(), 2, "{out}");
+    for option in ["--mysql-dry-run", "--mysql-compression=on"] {
+        let (status, out, _) = scene.sysbench(&format!("{option} ./front.lua run"));
+        assert!(
+            status == 1 && out.contains(option.trim_end_matches("=on")),
+            "{out}"
+        );
+    }
+}
+
+#[test]
 fn who_keeps_the_others_of_a_thread_waiting_is_told_once() {
     let scene = nowhere("lua_waiting");
     scene.write(

@@ -50,9 +50,12 @@ impl Lines {
                 self.current = number;
                 Answer::Done
             }
-            Asked::Query(text) => match self.all.get_mut(self.current) {
-                Some(line) => line.query(lua, shared, &text.to_string_lossy())?,
-                None => nowhere(),
+            Asked::Query(text) => match (self.all.get_mut(self.current), text.to_str()) {
+                (Some(line), Ok(sql)) => line.query(lua, shared, &sql)?,
+                (Some(_), Err(_)) => Answer::Failed(Failure::own(
+                    "statements that are not UTF-8 are for threads and commands",
+                )),
+                (None, _) => nowhere(),
             },
             Asked::Rows(_) => {
                 let line = self.all.get_mut(self.current);
