@@ -26,12 +26,15 @@ const BRIEF_NS: u64 = 100_000_000;
 
 /// Connections that come and go.
 impl<I: Io> Worker<'_, I> {
-    /// Opens all connections, some at a time.
+    /// Opens all connections, some at a time; none where users open them themselves.
     ///
     /// # Errors
     /// The first connection that no way leads to; or the engine's own failure; or nothing, when the
     /// run was interrupted.
     pub fn connect(&mut self) -> Result<(), ConnectError> {
+        if self.assignment.program.opens_connections() {
+            return Ok(());
+        }
         let mut events = Vec::new();
         // Connections that were begun: those of them that are not up are on their way.
         let mut begun = 0;
@@ -222,6 +225,7 @@ impl<I: Io> Worker<'_, I> {
                 seat.deadline_ns = u64::MAX;
                 let (said, reason) = reason(&failures);
                 seat.conn.refused(said, reason);
+                self.tell_refused(&failures);
             }
         }
         let noticed_ns = self.clock.now_ns();
@@ -242,8 +246,12 @@ impl<I: Io> Worker<'_, I> {
         }
         seat.close(&mut self.io, slot);
         seat.conn.closed();
+        seat.hung_up = false;
         if std::mem::take(&mut seat.brief) && seat.conn.awaits(Ask::Reconnect) {
             return self.retry_later(slot);
+        }
+        if !self.is_open && self.opening() >= OPENING_MAX {
+            return self.queued.push_back(slot);
         }
         match self.begin(slot) {
             Step::Waiting | Step::Up(..) => {}
@@ -254,10 +262,33 @@ impl<I: Io> Worker<'_, I> {
                     let (said, reason) = reason(&failures);
                     seat.conn.refused(said, reason);
                     seat.conn.ready(self.clock.now_ns());
+                    self.tell_refused(&failures);
                 } else {
                     self.retry_later(slot);
                 }
             }
+        }
+    }
+
+    /// Connections on their way.
+    fn opening(&self) -> usize {
+        let on_its_way = |seat: &&Seat| !seat.link.is_up() && !seat.link.is_down();
+        self.seats.iter().filter(on_its_way).count()
+    }
+
+    /// Begins connections that wait for others to be there.
+    pub(crate) fn begin_queued(&mut self, timing: &mut Timing, reports: &mut impl Reports) {
+        while !self.queued.is_empty() && self.opening() < OPENING_MAX {
+            if let Some(slot) = self.queued.pop_front() {
+                let step = self.begin(slot);
+                self.later_step(slot, step, timing, reports);
+            }
+        }
+    }
+
+    fn tell_refused(&self, failures: &[Failure]) {
+        if let Some(hear) = self.assignment.refused {
+            hear(failures);
         }
     }
 
@@ -291,7 +322,8 @@ impl<I: Io> Worker<'_, I> {
         if !seat.conn.awaits(Ask::Send) {
             // A user between transactions gets its connection back meanwhile, as from a pool;
             // one in a transaction finds out when it next asks for something.
-            if !seat.conn.is_under_way() {
+            let home = seat.home as usize;
+            if !self.seats[home].conn.is_under_way() {
                 self.retry_later(slot);
             }
             return 0;

@@ -4,6 +4,7 @@
 //! time and in all. Must never: format, store or print them, or know what the users do.
 
 pub mod affinity;
+mod asking;
 pub mod clock;
 pub mod connections;
 mod coordinate;
@@ -25,4 +26,4 @@ pub mod worker;
 
 pub use connections::ConnectError;
 pub use happening::{Happening, Incident};
-pub use run::{Driven, Error, Job, Observer, Start, Tap, clients_of, run, run_simulated};
+pub use run::{Driven, Error, Hear, Job, Observer, Start, Tap, clients_of, run, run_simulated};

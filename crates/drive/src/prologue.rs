@@ -50,16 +50,21 @@ impl<I: Io> Worker<'_, I> {
         };
         let mut failures = Failures::default();
         self.make_users();
-        for slot in 0..self.seats.len() {
+        let users = self.assignment.users.len();
+        for slot in 0..users {
             self.seats[slot].conn.begin(self.clock.now_ns());
             self.resume(slot as u32, &mut timing, &mut failures);
         }
         let mut events = Vec::new();
-        while !self.seats.iter().all(|seat| seat.conn.awaits(Ask::Gate)) {
+        let mut look_ns = 0;
+        while !self.seats[..users]
+            .iter()
+            .all(|seat| seat.conn.awaits(Ask::Gate))
+        {
             if self.assignment.interrupt.load(Ordering::Relaxed) {
                 return Err(ConnectError::Interrupted);
             }
-            if self.seats.iter().any(|seat| seat.user.is_none()) {
+            if self.seats[..users].iter().any(|seat| seat.user.is_none()) {
                 let reason = failures
                     .first
                     .unwrap_or_else(|| "it had nothing to do".to_owned());
@@ -72,6 +77,15 @@ impl<I: Io> Worker<'_, I> {
                 self.handle(event, &mut timing, &mut failures);
             }
             self.wake(&mut timing, &mut failures);
+            self.begin_queued(&mut timing, &mut failures);
+            let now_ns = self.clock.now_ns();
+            if now_ns >= look_ns {
+                look_ns = now_ns + WAIT_MAX_NS;
+                for slot in self.overdue(now_ns) {
+                    let step = self.time_out(slot);
+                    self.later_step(slot, step, &mut timing, &mut failures);
+                }
+            }
         }
         // What they counted by now is in no figure.
         self.desk.take_queries();

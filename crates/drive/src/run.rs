@@ -15,6 +15,7 @@ use crate::link::Routes;
 use crate::thread::{Go, Share, work};
 use prony_measure::{Collected, Row, Sample, Schedule, Shape};
 use prony_plan::{DrivePlan, IoEngine, Pace, Stop};
+use prony_server::control::Failure;
 use prony_server::{Address, Target};
 use prony_session::{Budget, Program};
 use std::io as std_io;
@@ -48,7 +49,12 @@ pub struct Job<'a> {
     pub interrupt: &'a AtomicBool,
     /// Makes the tap of a worker, which then sees each of its samples.
     pub tap: Option<&'a (dyn Fn(usize) -> Box<dyn Tap> + Sync)>,
+    /// Hears why a connection is refused that a user asked for, before that user does.
+    pub refused: Option<Hear<'a>>,
 }
+
+/// Hears why a connection was refused, for each way that was tried.
+pub type Hear<'a> = &'a (dyn Fn(&[Failure]) + Sync);
 
 /// Sees a worker's samples as they come, on the worker's thread.
 pub trait Tap {
@@ -147,6 +153,10 @@ pub enum Error {
 /// When it cannot start. A run that fails later gives what it has.
 pub fn run(job: &Job, observer: &mut dyn Observer) -> Result<Driven, Error> {
     allow_files(job.plan)?;
+    if job.program.opens_connections() {
+        // How many it will open is not known.
+        affinity::allow_most_files();
+    }
     let (engine, reason) = choose(job.plan.io)?;
     let routes = routes(job);
     run_with(job, &routes, engine, reason, observer, |share| {

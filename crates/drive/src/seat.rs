@@ -1,4 +1,4 @@
-//! One user and its connection, as a worker keeps them.
+//! One user and its connection, as a worker keeps them; or a further connection of a user.
 //!
 //! In: nothing. Out: its state. Must never: hold a step of the loop; that is the worker's.
 
@@ -14,6 +14,12 @@ pub(crate) struct Seat {
     pub(crate) conn: Rc<Conn>,
     pub(crate) link: Link,
     pub(crate) user: Option<User>,
+    /// The seat of its user: itself, but for a further connection.
+    pub(crate) home: Slot,
+    /// The seats of the user's further connections.
+    pub(crate) others: Vec<Slot>,
+    /// Its user has closed it: it does not come back by itself.
+    pub(crate) hung_up: bool,
     /// Its replies bear stamps.
     pub(crate) stamps: bool,
     /// The request in flight asked for a transmit stamp.
@@ -31,12 +37,15 @@ pub(crate) struct Seat {
 }
 
 impl Seat {
-    /// A user to be, and its connection, which is down.
-    pub(crate) fn new(conn: Conn) -> Self {
+    /// A user to be, and its connection, which is down; or a connection of the user at `home`.
+    pub(crate) fn new(conn: Conn, home: Slot) -> Self {
         Seat {
             conn: Rc::new(conn),
             link: Link::down(),
             user: None,
+            home,
+            others: Vec::new(),
+            hung_up: false,
             stamps: false,
             stamped: false,
             deadline_ns: u64::MAX,

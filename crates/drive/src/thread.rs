@@ -93,6 +93,7 @@ pub(crate) fn work<I: Io>(
         conn: &|| Conn::new(job.target.exchange(mode, job.plan.describe)),
         interrupt: halt,
         tap: job.tap.map(|make| make(share.worker)),
+        refused: job.refused,
     };
     let desk = Desk::new(Rules {
         paced: job.plan.pace != Pace::Closed,

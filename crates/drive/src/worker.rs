@@ -12,9 +12,9 @@ use crate::happening::{Happening, Incident, Reports, panic_text};
 use crate::io::{Event, Io, Slot, What};
 use crate::link::{Routes, Scratch};
 use crate::pace;
-use crate::run::Tap;
+use crate::run::{Hear, Tap};
 use crate::seat::Seat;
-use crate::stamps::{CALIBRATED, Stamps};
+use crate::stamps::Stamps;
 use crate::timers::{Due, Timers};
 use prony_measure::Recorder;
 use prony_session::{Ask, Conn, Db, DbError, Desk, Ended, Program, UserId};
@@ -46,6 +46,8 @@ pub struct Assignment<'a> {
     pub interrupt: &'a AtomicBool,
     /// Sees the samples.
     pub tap: Option<Box<dyn Tap>>,
+    /// Hears why a connection is refused that a user asked for.
+    pub refused: Option<Hear<'a>>,
 }
 
 /// When what is to happen, once all connections are up.
@@ -69,7 +71,7 @@ pub struct Timing {
 impl Timing {
     /// Takes a scheduled start that is due. None is granted after the end of the window: those are
     /// counted as never started.
-    fn due_start(&mut self, now_ns: u64) -> Option<u64> {
+    pub(crate) fn due_start(&mut self, now_ns: u64) -> Option<u64> {
         let schedule = self.schedule.as_mut()?;
         let over = self.end_ns.is_some_and(|end_ns| now_ns >= end_ns);
         (!over && schedule.next_ns() <= now_ns).then(|| schedule.take())
@@ -81,7 +83,10 @@ pub struct Worker<'a, I: Io> {
     pub(crate) io: I,
     pub(crate) clock: Clock,
     pub(crate) assignment: Assignment<'a>,
+    /// Those of the users, then those of their further connections.
     pub(crate) seats: Vec<Seat>,
+    /// Users whose connection is not begun yet, because enough others are on their way.
+    pub(crate) queued: VecDeque<Slot>,
     pub(crate) desk: Rc<Desk>,
     pub(crate) stamps: Stamps,
     pub(crate) timers: Timers,
@@ -101,9 +106,11 @@ impl<'a, I: Io> Worker<'a, I> {
     /// A worker with all its connections down.
     pub fn new(io: I, assignment: Assignment<'a>, desk: Desk) -> Self {
         let clock = io.clock();
-        let seat = |_| Seat::new((assignment.conn)());
+        let slots = 0..assignment.users.len() as Slot;
+        let seat = |slot| Seat::new((assignment.conn)(), slot);
         Worker {
-            seats: assignment.users.iter().map(seat).collect(),
+            seats: slots.map(seat).collect(),
+            queued: VecDeque::new(),
             stamps: Stamps::new(clock.clone()),
             io,
             clock,
@@ -124,9 +131,9 @@ impl<'a, I: Io> Worker<'a, I> {
         &self.clock
     }
 
-    /// Version and cipher of the first connection's TLS.
+    /// Version and cipher of the first connection's TLS, of those that are up.
     pub fn tls(&self) -> Option<String> {
-        self.seats.first().and_then(|seat| seat.link.tls())
+        self.seats.iter().find_map(|seat| seat.link.tls())
     }
 
     /// Drives the users until they are done, the time is up, or the run is interrupted.
@@ -205,8 +212,9 @@ impl<'a, I: Io> Worker<'a, I> {
         if is_new {
             self.make_users();
         }
-        let mut live = self.seats.len();
-        for slot in 0..self.seats.len() {
+        let users = self.assignment.users.len();
+        let mut live = users;
+        for slot in 0..users {
             let (conn, now_ns) = (&self.seats[slot].conn, self.clock.now_ns());
             match is_new {
                 true => conn.begin(now_ns),
@@ -336,7 +344,7 @@ impl<'a, I: Io> Worker<'a, I> {
         loop {
             let seat = &mut self.seats[slot as usize];
             let Some(user) = &mut seat.user else {
-                return 0;
+                return self.resume_home(slot, timing, reports);
             };
             let mut context = Context::from_waker(Waker::noop());
             let polled = catch_unwind(AssertUnwindSafe(|| user.as_mut().poll(&mut context)));
@@ -382,49 +390,6 @@ impl<'a, I: Io> Worker<'a, I> {
         }
     }
 
-    /// Takes up what a user asks. True: it is granted already, the user can go on.
-    fn take_up(&mut self, slot: Slot, timing: &mut Timing) -> Result<bool, Ended> {
-        let seat = &mut self.seats[slot as usize];
-        let ask = seat.conn.ask();
-        if self.desk.is_stopped() && !seat.conn.is_under_way() {
-            return Err(Ended::Stopped);
-        }
-        seat.conn.take_up();
-        match ask {
-            Ask::Send => {
-                let now_ns = seat.conn.noticed_ns();
-                let stampable = slot < CALIBRATED && seat.stamps;
-                seat.stamped = stampable && self.stamps.wants_transmit(now_ns);
-                let request = seat.conn.outgoing();
-                seat.link.send(
-                    &request,
-                    seat.stamped,
-                    &mut self.io,
-                    slot,
-                    &mut self.scratch,
-                );
-            }
-            Ask::Start => {
-                let now_ns = self.clock.now_ns();
-                match timing.due_start(now_ns) {
-                    Some(scheduled_ns) => seat.conn.grant(scheduled_ns, now_ns),
-                    None => self.waiting.push_back(slot),
-                }
-            }
-            // The start opens it for those who are there by then.
-            Ask::Gate if self.is_open => seat.conn.ready(seat.conn.noticed_ns()),
-            Ask::Gate => {}
-            Ask::Sleep => self.timers.add(seat.conn.wake_ns(), Due::Wake(slot)),
-            Ask::Reconnect | Ask::Renew => self.renew(slot),
-            Ask::Busy | Ask::Idle | Ask::Ready | Ask::Dead => {
-                return Err(Ended::Failed(
-                    "its program awaits something that the loop cannot complete".to_owned(),
-                ));
-            }
-        }
-        Ok(matches!(self.seats[slot as usize].conn.ask(), Ask::Ready))
-    }
-
     /// Wakes users whose time has come, and links that try again.
     pub(crate) fn wake(&mut self, timing: &mut Timing, reports: &mut impl Reports) -> usize {
         let mut ended = 0;
@@ -432,7 +397,7 @@ impl<'a, I: Io> Worker<'a, I> {
         while let Some(due) = self.timers.pop(now_ns) {
             let (Due::Wake(slot) | Due::Retry(slot)) = due;
             let seat = &self.seats[slot as usize];
-            if seat.user.is_none() {
+            if self.seats[seat.home as usize].user.is_none() {
                 continue;
             }
             match due {
@@ -444,7 +409,7 @@ impl<'a, I: Io> Worker<'a, I> {
                     }
                 }
                 // Else its user asked for it in the meantime.
-                Due::Retry(_) if seat.link.is_down() => {
+                Due::Retry(_) if seat.link.is_down() && !seat.hung_up => {
                     let step = self.begin(slot);
                     ended += self.later_step(slot, step, timing, reports);
                 }

@@ -52,6 +52,7 @@ fn ten_thousand_connections_fit_into_150_megabytes() {
             seed: 1,
             interrupt: &AtomicBool::new(false),
             tap: None,
+            refused: None,
         };
         let driven = run(&job, &mut peak).expect("the run starts");
         assert_eq!(driven.collected.measured.health.connections, clients as u32);

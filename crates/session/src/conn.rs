@@ -25,6 +25,10 @@ pub enum Ask {
     Reconnect,
     /// The user wants a new connection in place of this one; one try.
     Renew,
+    /// The user wants the connection closed.
+    Close,
+    /// The user wants the record of another connection beside this one.
+    Another,
     /// The worker is busy with what was asked.
     Busy,
     /// The worker is done with it: the user can go on.
@@ -176,6 +180,15 @@ impl Conn {
         self.now.set(now);
     }
 
+    /// Hands the split that was added here to the transaction of another connection of its user.
+    pub fn hand_parts(&self, to: &Conn) {
+        let mut now = self.now.get();
+        let parts = std::mem::take(&mut now.parts);
+        let unstamped = std::mem::take(&mut now.unstamped);
+        self.now.set(now);
+        to.add_parts((!unstamped).then_some(parts));
+    }
+
     /// The connection is up and fresh, and its log-in has settled this.
     pub fn opened_as(&self, agreed: Agreed) {
         self.opened();
@@ -264,7 +277,7 @@ impl Conn {
         self.ask_to_send(effect, count);
     }
 
-    pub(crate) fn query(&self, sql: &str) {
+    pub(crate) fn query(&self, sql: &[u8]) {
         self.exchange.borrow_mut().query(sql);
         self.ask_to_send(Effect::Writes, 1);
     }

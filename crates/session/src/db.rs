@@ -382,7 +382,7 @@ impl Db {
     /// [`DbError`], as [`Db::exec`].
     pub async fn query(&mut self, sql: &str) -> Result<Rows<'_>, DbError> {
         self.check()?;
-        self.conn.query(sql);
+        self.conn.query(sql.as_bytes());
         self.reply().await
     }
 

@@ -4,9 +4,11 @@
 //! Must never: cross a thread. Where a run has one [`Budget`] for all, it points to that.
 
 use crate::budget::Budget;
+use crate::conn::Conn;
 use crate::error::DbError;
 use prony_measure::{Kind, Queries, Query, Sample};
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// How the users of a worker start.
@@ -59,6 +61,8 @@ pub struct Desk {
     samples: RefCell<Vec<Sample>>,
     errors: RefCell<Vec<(Kind, DbError)>>,
     queries: Cell<Queries>,
+    /// The record of a further connection, for the user who asked for one.
+    given: RefCell<Option<Rc<Conn>>>,
 }
 
 impl Desk {
@@ -73,6 +77,7 @@ impl Desk {
             samples: RefCell::default(),
             errors: RefCell::default(),
             queries: Cell::default(),
+            given: RefCell::default(),
         }
     }
 
@@ -119,6 +124,16 @@ impl Desk {
     /// From now on no transaction starts.
     pub fn stop(&self) {
         self.stop.set(true);
+    }
+
+    /// Leaves the record of a further connection for the user who asked for one.
+    pub fn give(&self, conn: Rc<Conn>) {
+        self.given.replace(Some(conn));
+    }
+
+    /// Takes it.
+    pub(crate) fn take_given(&self) -> Option<Rc<Conn>> {
+        self.given.take()
     }
 
     /// Whether no transaction starts any more.

@@ -98,6 +98,11 @@ pub trait Program: Send + Sync {
         false
     }
 
+    /// Whether its users open their connections themselves, with [`Db::renew`]: none is opened for them.
+    fn opens_connections(&self) -> bool {
+        false
+    }
+
     /// Makes one virtual user. It lives on the thread that calls this.
     fn user(&self, id: UserId, db: Db) -> User;
 }

@@ -183,8 +183,9 @@ impl Exchange {
         }
     }
 
-    /// Makes one request of plain text.
-    pub fn query(&mut self, sql: &str) {
+    /// Makes one request of plain text, in the encoding that the connection has.
+    pub fn query(&mut self, sql: impl AsRef<[u8]>) {
+        let sql = sql.as_ref();
         match &mut self.protocol {
             Protocol::Postgres { codec, reply } => {
                 self.out.clear();
@@ -307,6 +308,15 @@ impl Exchange {
         match &self.protocol {
             Protocol::Postgres { reply, .. } => reply.affected(),
             Protocol::Mysql(mysql) => mysql.reply.affected(),
+        }
+    }
+
+    /// Rows that the command of result `result` (from 0) changed or returned. PostgreSQL's are known of
+    /// the last one alone.
+    pub fn affected_by(&self, result: usize) -> u64 {
+        match &self.protocol {
+            Protocol::Postgres { reply, .. } => reply.affected(),
+            Protocol::Mysql(mysql) => mysql.reply.affected_by(result),
         }
     }
 

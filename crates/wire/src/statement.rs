@@ -1,8 +1,10 @@
 //! A statement and the values put into it, whatever the protocol.
 //!
-//! In: SQL with `$1`-style placeholders. Out: the statement cut at its placeholders, so that any
+//! In: SQL with `$1`-style placeholders, in any encoding that has ASCII in it. Out: the statement cut at its placeholders, so that any
 //! protocol can send it as text or prepared. Must never: look into what the SQL means beyond its
 //! first word.
+
+use std::borrow::Cow;
 
 /// A value for a placeholder. Values travel as text, which every engine reads and infers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,6 +17,8 @@ pub enum Value<'a> {
     Float(f64),
     /// Text.
     Text(&'a str),
+    /// Text in the encoding of the connection, or bytes.
+    Bytes(&'a [u8]),
 }
 
 /// How statements are sent.
@@ -44,6 +48,8 @@ pub enum Effect {
 pub struct Statement {
     id: u16,
     sql: Box<str>,
+    /// As it is sent, where that is not UTF-8.
+    raw: Option<Box<[u8]>>,
     /// Byte ranges of the text between placeholders; placeholder `n` follows piece `n`.
     pieces: Vec<std::ops::Range<usize>>,
     /// Which value (from 0) each placeholder takes.
@@ -60,9 +66,14 @@ impl Statement {
         self.id
     }
 
-    /// The SQL with its placeholders.
+    /// The SQL with its placeholders, to be shown.
     pub fn sql(&self) -> &str {
         &self.sql
+    }
+
+    /// The SQL with its placeholders, as it is sent.
+    pub fn bytes(&self) -> &[u8] {
+        self.raw.as_deref().unwrap_or(self.sql.as_bytes())
     }
 
     /// How many values it takes: the largest placeholder number.
@@ -124,11 +135,12 @@ impl Statement {
     }
 
     /// Text and values in turn: each piece of text with the value that follows it, if any.
-    pub fn parts(&self) -> impl Iterator<Item = (&str, Option<usize>)> {
+    pub fn parts(&self) -> impl Iterator<Item = (&[u8], Option<usize>)> {
         let slots = self.slots.iter().map(|s| Some(usize::from(*s)));
+        let bytes = self.bytes();
         self.pieces
             .iter()
-            .map(|r| &self.sql[r.clone()])
+            .map(|r| &bytes[r.clone()])
             .zip(slots.chain(std::iter::once(None)))
     }
 }
@@ -152,26 +164,36 @@ impl Statements {
     /// # Panics
     /// With more than 65,535 statements in one program at a time.
     pub fn add(&mut self, sql: &str) -> Statement {
+        self.add_bytes(sql.as_bytes())
+    }
+
+    fn add_bytes(&mut self, sql: &[u8]) -> Statement {
         let (pieces, slots) = cut(sql);
+        let shown = String::from_utf8_lossy(sql);
+        let raw = match shown {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(_) => Some(sql.into()),
+        };
         Statement {
             id: self.number(),
-            sql: sql.into(),
+            effect: effect(&shown),
+            sql: shown.into(),
+            raw,
             pieces,
             parameters: slots.iter().map(|s| s + 1).max().unwrap_or(0),
             slots,
-            effect: effect(sql),
             columns: false,
             joined: false,
         }
     }
 
     /// Adds a statement with a `?` wherever a value goes, each the next one. It is numbered on the way,
-    /// so that every protocol can send it.
+    /// so that every protocol can send it. Its text is in whatever encoding the connection has.
     ///
     /// # Panics
     /// With more than 65,535 statements in one program at a time.
-    pub fn add_marked(&mut self, sql: &str) -> Statement {
-        self.add(&numbered(sql))
+    pub fn add_marked(&mut self, sql: impl AsRef<[u8]>) -> Statement {
+        self.add_bytes(&numbered(sql.as_ref()))
     }
 
     /// Adds a statement that is not looked into: it takes `parameters` values, wherever its text
@@ -184,6 +206,7 @@ impl Statements {
         Statement {
             id: self.number(),
             sql: sql.into(),
+            raw: None,
             pieces: std::iter::once(0..sql.len()).collect(),
             slots: Vec::new(),
             parameters,
@@ -225,19 +248,18 @@ fn effect(sql: &str) -> Effect {
 }
 
 /// The same SQL with `$1`, `$2`... in place of each `?` outside quoted text, quoted names and comments.
-fn numbered(sql: &str) -> String {
-    let bytes = sql.as_bytes();
-    let (mut text, mut piece, mut at, mut count) = (String::new(), 0, 0, 0);
+fn numbered(bytes: &[u8]) -> Vec<u8> {
+    let (mut text, mut piece, mut at, mut count) = (Vec::new(), 0, 0, 0);
     while at < bytes.len() {
         if bytes[at] == b'?' {
             count += 1;
-            text.push_str(&sql[piece..at]);
-            text.push_str(&format!("${count}"));
+            text.extend_from_slice(&bytes[piece..at]);
+            text.extend_from_slice(format!("${count}").as_bytes());
             piece = at + 1;
         }
         at = behind_quoted(bytes, at).unwrap_or(at + 1);
     }
-    text.push_str(&sql[piece..]);
+    text.extend_from_slice(&bytes[piece..]);
     text
 }
 
@@ -252,8 +274,7 @@ fn behind_quoted(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 /// Cuts SQL at `$n`, leaving quoted text, quoted names and comments alone.
-fn cut(sql: &str) -> (Vec<std::ops::Range<usize>>, Vec<u16>) {
-    let bytes = sql.as_bytes();
+fn cut(bytes: &[u8]) -> (Vec<std::ops::Range<usize>>, Vec<u16>) {
     let (mut pieces, mut slots) = (Vec::new(), Vec::new());
     let (mut at, mut piece) = (0, 0);
     while at < bytes.len() {
@@ -267,8 +288,9 @@ fn cut(sql: &str) -> (Vec<std::ops::Range<usize>>, Vec<u16>) {
                     .iter()
                     .take_while(|b| b.is_ascii_digit())
                     .count();
-                match sql[at + 1..at + 1 + digits].parse::<u16>() {
-                    Ok(n) if n > 0 => {
+                let number = std::str::from_utf8(&bytes[at + 1..at + 1 + digits]);
+                match number.map(str::parse::<u16>) {
+                    Ok(Ok(n)) if n > 0 => {
                         pieces.push(piece..at);
                         slots.push(n - 1);
                         at += 1 + digits;
@@ -298,7 +320,8 @@ mod tests {
 
     fn shown(sql: &str) -> Vec<(String, Option<usize>)> {
         let statement = Statements::new().add(sql);
-        statement.parts().map(|(t, v)| (t.to_owned(), v)).collect()
+        let text = |text: &[u8]| String::from_utf8(text.to_owned()).expect("UTF-8");
+        statement.parts().map(|(t, v)| (text(t), v)).collect()
     }
 
     #[test]
@@ -333,6 +356,22 @@ mod tests {
     }
 
     #[test]
+    fn text_in_another_encoding_is_sent_as_it_is() {
+        let statement = Statements::new().add_marked(b"select '\xe9?', ? -- \xe9");
+        assert_eq!(statement.bytes(), b"select '\xe9?', $1 -- \xe9");
+        assert_eq!(statement.sql(), "select '\u{fffd}?', $1 -- \u{fffd}");
+        let parts: Vec<_> = statement.parts().collect();
+        assert_eq!(
+            parts,
+            [
+                (&b"select '\xe9?', "[..], Some(0)),
+                (&b" -- \xe9"[..], None)
+            ]
+        );
+        assert_eq!(statement.effect(), Effect::Reads);
+    }
+
+    #[test]
     fn numbers_statements_and_counts_values() {
         let mut set = Statements::new();
         assert_eq!(set.add("select 1").id(), 0);
@@ -348,7 +387,7 @@ mod tests {
         let statement = Statements::new().add_raw("select '$1', $2", 2);
         assert_eq!(statement.parameters(), 2);
         let parts: Vec<_> = statement.parts().collect();
-        assert_eq!(parts, [("select '$1', $2", None)]);
+        assert_eq!(parts, [(&b"select '$1', $2"[..], None)]);
     }
 
     #[test]

@@ -26,6 +26,15 @@ pub struct Reached {
 }
 
 impl Reached {
+    /// By none: a script of another tool's may do without a server.
+    pub fn nothing(engine: &'static str) -> Reached {
+        Reached {
+            engine,
+            address: String::new(),
+            tls: None,
+        }
+    }
+
     /// By this connection.
     pub fn of(control: &Control) -> Reached {
         Reached {

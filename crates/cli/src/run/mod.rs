@@ -159,6 +159,7 @@ pub fn perform(order: &Order, look: &Look, part: Option<&Part<'_>>) -> Result<Do
             seed,
             interrupt: &interrupt,
             tap: None,
+            refused: None,
         },
         &mut watch,
     );

@@ -56,6 +56,11 @@ pub fn print(printed: &Printed) {
     tell(&printed.stderr);
 }
 
+/// Prints bytes in whatever encoding.
+pub fn show(bytes: &[u8]) {
+    put(bytes);
+}
+
 /// What Prony has to say for itself. Where stderr is closed nobody is told.
 pub fn tell(text: &str) {
     let _ = stderr().lock().write_all(text.as_bytes());
@@ -63,6 +68,10 @@ pub fn tell(text: &str) {
 
 /// A reader that has gone away ends nothing: the run is still stored.
 fn out(text: &str) {
+    put(text.as_bytes());
+}
+
+fn put(bytes: &[u8]) {
     let mut out = stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let _ = out.write_all(bytes).and_then(|()| out.flush());
 }

@@ -2,6 +2,7 @@
 //!
 //! In: `--mysql-*`, `--pgsql-*`. Out: a target; errors in sysbench's words. Must never: show a password.
 
+use super::call::tell;
 use prony_dialect::sysbench::{
     Database, Driver, Endpoint, Mysql, Pgsql, driver, endpoints, mysql_unreachable,
     pgsql_unreachable,
@@ -23,22 +24,11 @@ const TLS_FAILED: u32 = 2026;
 /// What port 0 stands for.
 const USUAL_PORT: u16 = 3306;
 
-/// Time for a connection where nothing is said, seconds: sysbench's for the start of its threads.
-const WITHIN_S: u32 = 30;
-
-/// Where to connect, with the driver that was asked for.
+/// Where to connect, with the driver that was asked for, and so much time for it, seconds.
 ///
 /// # Errors
 /// Lines of the log, without the one that names the function which failed.
-pub fn target(database: &Database) -> Result<(Driver, Target), String> {
-    target_within(database, WITHIN_S)
-}
-
-/// The same with so much time for it, seconds.
-///
-/// # Errors
-/// As [`target`].
-pub fn target_within(database: &Database, within_s: u32) -> Result<(Driver, Target), String> {
+pub fn target(database: &Database, within_s: u32) -> Result<(Driver, Target), String> {
     let driver = driver(database)?;
     let mut target = match driver {
         Driver::Mysql => mysql(&database.mysql)?,
@@ -60,6 +50,17 @@ pub fn target_within(database: &Database, within_s: u32) -> Result<(Driver, Targ
         other.connect_timeout.get_or_insert(within);
     }
     Ok((driver, target))
+}
+
+/// A server that nobody is to connect to: for a script that may do without any.
+pub fn nowhere(driver: Driver) -> Target {
+    let environment = Environment::new("sbtest", Path::new("/nonexistent"));
+    let given = [("host", "127.0.0.1"), ("port", "1"), ("user", "sbtest")];
+    let target = match driver {
+        Driver::Mysql => resolve_mysql(&given, &environment),
+        Driver::Pgsql => resolve_over(&given, "", &environment),
+    };
+    target.expect("an address in numbers needs nothing else")
 }
 
 /// Whether a server took too long to let us in: sysbench has a status of its own for that.
@@ -86,6 +87,9 @@ fn mysql(mysql: &Mysql) -> Result<Target, String> {
                 (prony_server::Error::NoAddress { .. }, Endpoint::Host(host, _)) => {
                     (UNKNOWN_HOST, format!("Unknown server host '{host}' (-2)"))
                 }
+                (prony_server::Error::File { .. } | prony_server::Error::Tls { .. }, _) => {
+                    (TLS_FAILED, error.to_string())
+                }
                 (other, _) => (NOT_THERE, other.to_string()),
             };
             mysql_unreachable(&endpoint.to_string(), code, &text)
@@ -95,6 +99,18 @@ fn mysql(mysql: &Mysql) -> Result<Target, String> {
     let mut first = targets.remove(0);
     first.others = targets;
     Ok(first)
+}
+
+/// Says that a list of ciphers is not heeded, where there is one and TLS is asked for.
+pub fn warn_of_cipher(database: &Database) {
+    let mysql = &database.mysql;
+    let asked = mysql.ssl_cipher.as_ref();
+    if let Some(cipher) = asked.filter(|_| !matches!(mysql.ssl.as_str(), "off" | "disabled")) {
+        tell(&format!(
+            "prony: --mysql-ssl-cipher={cipher} is not heeded: client and server agree on the strongest cipher of \
+             TLS 1.3, or 1.2, that both have; to allow fewer set ssl_cipher on the server\n"
+        ));
+    }
 }
 
 /// What options say, by libpq's keywords.
@@ -119,8 +135,9 @@ fn given<'a>(mysql: &'a Mysql, endpoint: &'a Endpoint, port: &'a str) -> Vec<(&'
     // Up to 1.0 the names of the files are fixed.
     let (mode, usual) = match mysql.ssl.as_str() {
         "off" => ("disabled", [""; 3]),
+        // The server is checked against the first file, as by the library of sysbench.
         "on" => (
-            "required",
+            "VERIFY_CA",
             ["cacert.pem", "client-cert.pem", "client-key.pem"],
         ),
         other => (other, [""; 3]),
@@ -239,7 +256,7 @@ mod tests {
         let asked = database(
             "--mysql-host=127.0.0.1,127.0.0.2 --mysql-port=1,2 --mysql-user=a:b --mysql-password=g/@h --mysql-db=d",
         );
-        let (driver, target) = target(&asked).expect("can be read");
+        let (driver, target) = target(&asked, 30).expect("can be read");
         assert_eq!(driver, Driver::Mysql);
         let all: Vec<String> = std::iter::once(&target)
             .chain(&target.others)
@@ -261,7 +278,7 @@ mod tests {
         let asked = database(
             "--db-driver=pgsql --pgsql-host=/tmp/x --pgsql-port=5 --pgsql-user=a@b --pgsql-password=p:w/% --pgsql-db=d?",
         );
-        let (driver, target) = target(&asked).expect("can be read");
+        let (driver, target) = target(&asked, 30).expect("can be read");
         assert_eq!(driver, Driver::Pgsql);
         assert_eq!(target.describe(), "unix:/tmp/x/.s.PGSQL.5");
         let names = (target.user.as_str(), target.database.as_str());
@@ -270,7 +287,7 @@ mod tests {
         assert_eq!(password.map(prony_wire::Secret::reveal), Some("p:w/%"));
         let mut wrong = asked.clone();
         wrong.pgsql.sslmode = Some("often".to_owned());
-        let text = super::target(&wrong).expect_err("no mode");
+        let text = super::target(&wrong, 30).expect_err("no mode");
         assert!(
             text.contains("often") && !text.contains("command line"),
             "{text}"
@@ -280,10 +297,10 @@ mod tests {
     #[test]
     fn what_is_wrong_with_an_option_is_not_said_of_a_url() {
         let mut asked = database("--mysql-host=127.0.0.1 --mysql-port=0");
-        let (_, usual) = target(&asked).expect("can be read");
+        let (_, usual) = target(&asked, 30).expect("can be read");
         assert_eq!(usual.describe(), "tcp:127.0.0.1:3306");
         asked.mysql.ssl = "often".to_owned();
-        let text = target(&asked).expect_err("no mode");
+        let text = target(&asked, 30).expect_err("no mode");
         let said = "invalid ssl-mode value: \"often\" (from the options)";
         assert!(text.contains(said) && !text.contains("URL"), "{text}");
     }
@@ -291,12 +308,12 @@ mod tests {
     #[test]
     fn sockets_go_before_hosts_and_a_driver_must_be_known() {
         let asked = database("--mysql-socket=/x/s,/y/s --mysql-host=h.invalid");
-        let (_, target) = target(&asked).expect("can be read");
+        let (_, target) = target(&asked, 30).expect("can be read");
         assert_eq!(target.describe(), "unix:/x/s");
         assert_eq!(target.others[0].describe(), "unix:/y/s");
-        let unknown = super::target(&database("--db-driver=foo")).expect_err("no such");
+        let unknown = super::target(&database("--db-driver=foo"), 30).expect_err("no such");
         assert_eq!(unknown, "FATAL: invalid database driver name: 'foo'\n");
-        let nowhere = super::target(&database("--mysql-host=h.invalid")).expect_err("no such");
+        let nowhere = super::target(&database("--mysql-host=h.invalid"), 30).expect_err("no such");
         assert_eq!(
             nowhere,
             "FATAL: unable to connect to MySQL server on host 'h.invalid', port 3306, aborting...\n\

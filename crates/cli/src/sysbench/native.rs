@@ -107,8 +107,9 @@ fn target(call: &Call, native: &Native) -> Result<(Driver, Target), Ended> {
     if let Err(lines) = known {
         return Err(not_begun(call, native.command, lines, NO_DRIVER));
     }
+    connection::warn_of_cipher(database);
     let within_s = native.settings.thread_init_timeout_s;
-    connection::target_within(database, within_s).map_err(|lines| {
+    connection::target(database, within_s).map_err(|lines| {
         let reason = prony_dialect::sysbench::NOT_CONNECTED;
         not_begun(call, native.command, lines, reason)
     })
@@ -168,6 +169,7 @@ fn run(call: &Call, asked: &Asked<'_>, driver: Driver, target: Target) -> Result
         // One thread drives some 200,000 statements a second: the rest is left to a server here.
         processors: bench::processors() / 2,
         texts: &Customary,
+        refused: None,
     };
     bench::run(call, &bench, &signals, &|| errors.is_fatal())
 }

@@ -9,14 +9,14 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 /// A database, and a folder for scripts and the store.
-struct Scene {
+pub struct Scene {
     arguments: Vec<String>,
     password: String,
-    home: PathBuf,
+    pub home: PathBuf,
 }
 
 impl Scene {
-    fn maria(name: &str) -> Scene {
+    pub fn maria(name: &str) -> Scene {
         let server = shared_mariadb();
         let sql = format!("create database {name}");
         control(&server.url()).execute(&sql).expect("a database");
@@ -31,7 +31,7 @@ impl Scene {
         Scene::new(name, arguments.to_vec(), password)
     }
 
-    fn postgres(name: &str) -> Scene {
+    pub fn postgres(name: &str) -> Scene {
         let server = shared();
         let sql = format!("create database {name}");
         control(&server.url()).execute(&sql).expect("a database");
@@ -47,7 +47,7 @@ impl Scene {
         Scene::new(name, arguments.to_vec(), password)
     }
 
-    fn new(name: &str, arguments: Vec<String>, password: String) -> Scene {
+    pub fn new(name: &str, arguments: Vec<String>, password: String) -> Scene {
         let home = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&home).expect("a folder");
         Scene {
@@ -57,15 +57,15 @@ impl Scene {
         }
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub fn write(&self, name: &str, text: &str) {
         std::fs::write(self.home.join(name), text).expect("a file");
     }
 
-    fn sysbench(&self, words: &str) -> (i32, String, String) {
+    pub fn sysbench(&self, words: &str) -> (i32, String, String) {
         self.called(words, &[])
     }
 
-    fn called(&self, words: &str, variables: &[(&str, &str)]) -> (i32, String, String) {
+    pub fn called(&self, words: &str, variables: &[(&str, &str)]) -> (i32, String, String) {
         let output: Output = self.command(words, variables).output().expect("it starts");
         hidden(&self.password, &output, &self.home);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -92,7 +92,7 @@ impl Scene {
     }
 
     /// The endings of the files that are stored of runs.
-    fn stored(&self) -> Vec<String> {
+    pub fn stored(&self) -> Vec<String> {
         let files = std::fs::read_dir(self.home.join("store/runs")).expect("a store");
         let ending = |path: PathBuf| Some(path.extension()?.to_str()?.to_owned());
         files

@@ -11,6 +11,7 @@ mod life;
 mod logins;
 mod looking_on;
 mod lua;
+mod lua_connections;
 mod manual;
 mod maria;
 mod modes;

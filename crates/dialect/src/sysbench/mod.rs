@@ -40,7 +40,7 @@ pub use messages::*;
 pub use options::{
     Database, Given, Invocation, Mysql, Native, Pgsql, Random, Script, ScriptSource, Settings,
 };
-pub use plan::{drive_plan, load_jobs, unsupported, workload_plan};
+pub use plan::{drive_plan, load_jobs, unsupported, unsupported_of_driver, workload_plan};
 pub use printed::{Level, Printed, Refused, debug, fatal, warning};
 pub use progress::{Counters, Progress, Queue, progress};
 pub use prony_workload::sysbench::{Driver, Ignored};

@@ -7,7 +7,7 @@ use super::bundled::Bundled;
 use super::compat::Compat;
 use super::connect::ps_mode;
 use super::messages::QUEUE_EVENTS;
-use super::options::{Native, Settings};
+use super::options::{Mysql, Native, Settings};
 use prony_plan::{Arrival, DrivePlan, IoEngine, MAX_TIME, Pace, Stop, WorkloadPlan};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -138,21 +138,26 @@ fn random(settings: &Settings) -> Vec<(String, toml::Value)> {
 /// Why Prony cannot do what was asked, where it cannot: a run that leaves an option out would measure
 /// something else.
 pub fn unsupported(native: &Native) -> Option<String> {
-    let mysql = &native.settings.database.mysql;
+    let of_driver = unsupported_of_driver(&native.settings.database.mysql);
+    if of_driver.is_some() {
+        return of_driver;
+    }
     let reconnect = native
         .options
         .get("reconnect")
         .and_then(toml::Value::as_integer);
-    if mysql.dry_run {
-        return Some("--mysql-dry-run: Prony measures a server's answers; leave it out".to_owned());
-    }
-    if mysql.compression {
-        return Some(
-            "--mysql-compression: connections are not compressed; leave it out".to_owned(),
-        );
-    }
     let every = reconnect.filter(|every| *every > 0)?;
     Some(format!(
         "--reconnect={every}: connections are kept for the whole run; leave it out"
     ))
+}
+
+/// The same of the driver's own options, which every test has.
+pub fn unsupported_of_driver(mysql: &Mysql) -> Option<String> {
+    if mysql.dry_run {
+        return Some("--mysql-dry-run: Prony measures a server's answers; leave it out".to_owned());
+    }
+    mysql
+        .compression
+        .then(|| "--mysql-compression: connections are not compressed; leave it out".to_owned())
 }

@@ -250,6 +250,11 @@ impl Io for Epoll {
         self.clock.clone()
     }
 
+    fn add_slot(&mut self) -> Slot {
+        self.slots.push(Connection::default());
+        (self.slots.len() - 1) as Slot
+    }
+
     fn open(&mut self, slot: Slot, address: &Address, tcp: &TcpOptions) -> io::Result<()> {
         let raw = RawAddress::new(address)?;
         let fd = socket::new(address, tcp, true)?;

@@ -71,6 +71,9 @@ pub trait Io {
     /// The clock to use with it.
     fn clock(&self) -> Clock;
 
+    /// Makes room for one more connection, and gives its slot: the next number.
+    fn add_slot(&mut self) -> Slot;
+
     /// Begins to connect; [`What::Opened`] or [`What::Closed`] follows. What was open in this slot
     /// must have been closed.
     ///

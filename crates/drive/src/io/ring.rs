@@ -43,6 +43,8 @@ pub struct Ring {
     /// A buffer that was fetched and is given back with the next call.
     held: Option<u16>,
     slots: Vec<Connection>,
+    /// Slots below this have a registered file; those that were added later have none.
+    registered: Slot,
     /// Slots with bytes to send in the next turn, and whether with a stamp.
     queued: Vec<(Slot, bool)>,
     /// Slots whose sends are in the submission queue, in this order.
@@ -127,6 +129,7 @@ impl Ring {
             buffers,
             held: None,
             slots,
+            registered: connections as Slot,
             queued: Vec::with_capacity(connections),
             batch: Vec::with_capacity(connections),
             receive_header,
@@ -170,13 +173,15 @@ impl Ring {
     }
 
     fn arm_receive(&mut self, slot: Slot) -> io::Result<()> {
-        if self.fd(slot).is_none() {
+        let Some(fd) = self.fd(slot) else {
             return Ok(());
-        }
+        };
         let header = &raw const *self.receive_header;
-        let entry = opcode::RecvMsgMulti::new(Fixed(slot), header, BUFFER_GROUP)
-            .build()
-            .user_data(self.tag(Op::Receive, slot));
+        let receive = match slot < self.registered {
+            true => opcode::RecvMsgMulti::new(Fixed(slot), header, BUFFER_GROUP),
+            false => opcode::RecvMsgMulti::new(Fd(fd), header, BUFFER_GROUP),
+        };
+        let entry = receive.build().user_data(self.tag(Op::Receive, slot));
         self.push(&entry)
     }
 
@@ -245,6 +250,14 @@ impl Ring {
         }))
     }
 
+    /// Registers the file of a slot, -1 for none, where slots have one.
+    fn register(&self, slot: Slot, fd: RawFd) -> io::Result<()> {
+        if slot < self.registered {
+            self.ring.submitter().register_files_update(slot, &[fd])?;
+        }
+        Ok(())
+    }
+
     fn release(&mut self) {
         if let Some(buffer) = self.held.take() {
             self.buffers.give_back(buffer);
@@ -261,12 +274,17 @@ impl Io for Ring {
         self.clock.clone()
     }
 
+    fn add_slot(&mut self) -> Slot {
+        self.slots.push(Connection::default());
+        (self.slots.len() - 1) as Slot
+    }
+
     fn open(&mut self, slot: Slot, address: &Address, tcp: &TcpOptions) -> io::Result<()> {
         let raw = Box::new(RawAddress::new(address)?);
         // A blocking socket: the ring itself never waits, and waits for us where that is needed.
         let socket = socket::new(address, tcp, false)?;
         let fd = socket.as_raw_fd();
-        self.ring.submitter().register_files_update(slot, &[fd])?;
+        self.register(slot, fd)?;
         let entry = opcode::Connect::new(Fd(fd), raw.as_ptr(), raw.length).build();
         let connection = &mut self.slots[slot as usize];
         connection.generation = connection.generation.wrapping_add(1);
@@ -309,7 +327,7 @@ impl Io for Ring {
             // The same for an address that is being connected to.
             Box::leak(address);
         }
-        let _ = self.ring.submitter().register_files_update(slot, &[-1]);
+        let _ = self.register(slot, -1);
         // Ends the armed receive, which holds the socket open beyond its descriptor.
         // SAFETY: the descriptor is open.
         unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_RDWR) };

@@ -171,6 +171,11 @@ impl<S: Script> Io for Sim<S> {
         Clock::Simulated(self.time.clone())
     }
 
+    fn add_slot(&mut self) -> Slot {
+        self.slots.push(Connection::default());
+        (self.slots.len() - 1) as Slot
+    }
+
     fn open(&mut self, slot: Slot, _: &Address, _: &TcpOptions) -> io::Result<()> {
         let now_ns = self.now_ns();
         let connection = &mut self.slots[slot as usize];

@@ -34,6 +34,7 @@ fn drive(program: &dyn Program, plan: &DrivePlan, target: &Target) -> Driven {
         seed: 1,
         interrupt: &AtomicBool::new(false),
         tap: None,
+        refused: None,
     };
     run(&job, &mut Watch::default()).expect("the run starts")
 }

@@ -28,6 +28,7 @@ fn simulated(program: &dyn Program, plan: &DrivePlan, delay_ns: u64) -> (Driven,
         seed: 1,
         interrupt: &interrupt,
         tap: None,
+        refused: None,
     };
     let driven = run_simulated(&job, stamped(), after(delay_ns), &mut seconds).unwrap();
     (driven, seconds.0)

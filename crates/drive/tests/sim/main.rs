@@ -1,6 +1,7 @@
 //! The whole loop on a simulated network: exact figures, in milliseconds of real time.
 
 mod counts;
+mod further;
 mod prologue;
 mod shared;
 mod starts;
@@ -257,6 +258,7 @@ fn simulate_patient(
         seed: 1,
         interrupt: &interrupt,
         tap: None,
+        refused: None,
     };
     let mut watch = Watch::default();
     prony_drive::run_simulated(&job, stamped(), server, &mut watch).unwrap()
@@ -446,6 +448,7 @@ fn an_interrupted_run_keeps_what_it_measured() {
         seed: 1,
         interrupt: &interrupt,
         tap: None,
+        refused: None,
     };
     let driven = prony_drive::run_simulated(&job, stamped(), after(MS), &mut watch).unwrap();
     assert!(driven.interrupted);

@@ -62,6 +62,7 @@ fn simulated(fails: bool) -> (Result<Driven, Error>, Vec<u64>) {
         seed: 1,
         interrupt: &interrupt,
         tap: None,
+        refused: None,
     };
     let driven = run_simulated(&job, stamped(), after(10 * MS), &mut Watch::default());
     let passed = program.passed.lock().expect("one thread").clone();

@@ -145,6 +145,7 @@ fn a_tap_sees_every_sample_with_its_client() {
         seed: 1,
         interrupt: &AtomicBool::new(false),
         tap: Some(&tap),
+        refused: None,
     };
     let driven =
         prony_drive::run_simulated(&job, stamped(), after(10 * MS), &mut Watch::default()).unwrap();

@@ -5,7 +5,7 @@ use prony_drive::{Driven, Error, Job, Observer, Start, run_simulated};
 use prony_measure::{Row, Schedule};
 use prony_plan::{DrivePlan, IoEngine, Pace, QueryMode, Stop};
 use prony_server::{Environment, Target, resolve};
-use prony_session::{Db, DbError, Outcome, Program, User, UserId};
+use prony_session::{Db, DbError, Ended, Outcome, Program, User, UserId};
 use prony_wire::{Statement, Statements};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -207,6 +207,7 @@ pub fn simulate(
         seed: 1,
         interrupt: &interrupt,
         tap: None,
+        refused: None,
     };
     let driven = run_simulated(&job, machine, script, &mut watch)?;
     Ok((driven, watch))
@@ -227,4 +228,55 @@ pub fn target_at(port: u16) -> Target {
     let env = Environment::new("tester", std::path::Path::new("/nonexistent"));
     let url = format!("host=127.0.0.1 port={port} sslmode=disable user=tester dbname=bench");
     resolve(&url, &env).expect("a target")
+}
+
+/// Each user speaks on a connection of its own and on a further one in turn, and closes that once.
+pub struct Several;
+
+/// An error as the end of a user.
+fn failed(error: DbError) -> Ended {
+    Ended::Failed(error.to_string())
+}
+
+async fn speak(mut db: Db) -> Result<(), Ended> {
+    // Nothing was opened for it.
+    let down = db.query("SELECT 1").await.map(drop);
+    assert!(down.is_err() && !db.is_up());
+    let mut other = db.another().await.map_err(failed)?;
+    other.renew().await.map_err(failed)?;
+    // Its own one is not needed for it.
+    other.query("SELECT 1").await.map_err(failed)?;
+    db.renew().await.map_err(failed)?;
+    db.gate().await;
+    let mut events = 0;
+    loop {
+        db.start(0).await?;
+        db.query("SELECT 1").await.map_err(failed)?;
+        if events == 3 {
+            other.hang_up().await;
+            assert!(other.query("SELECT 1").await.is_err());
+            other.renew().await.map_err(failed)?;
+        }
+        other.query("SELECT 1").await.map_err(failed)?;
+        events += 1;
+        db.end(Ok(Outcome::Committed)).await?;
+    }
+}
+
+impl Program for Several {
+    fn kinds(&self) -> &[&'static str] {
+        &["both"]
+    }
+
+    fn opens_connections(&self) -> bool {
+        true
+    }
+
+    fn has_prologue(&self) -> bool {
+        true
+    }
+
+    fn user(&self, _: UserId, db: Db) -> User {
+        Box::pin(async move { speak(db).await.err().unwrap_or(Ended::Stopped) })
+    }
 }

@@ -18,7 +18,7 @@ use std::net::TcpListener;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
-use support::{Selects, Watch, engines, plan, repeat, target_at};
+use support::{Selects, Several, Watch, engines, plan, repeat, target_at};
 
 fn drive(program: &dyn Program, plan: &DrivePlan, port: u16) -> Driven {
     let job = Job {
@@ -29,6 +29,7 @@ fn drive(program: &dyn Program, plan: &DrivePlan, port: u16) -> Driven {
         seed: 1,
         interrupt: &AtomicBool::new(false),
         tap: None,
+        refused: None,
     };
     run(&job, &mut Watch::default()).expect("the run starts")
 }
@@ -50,6 +51,25 @@ fn two_thousand_connections() {
         assert!(all.committed > 2000, "{io:?}: {}", all.committed);
         let occupied = all.busy_ns as f64 / 1e9 / measured.seconds();
         assert!((occupied / 2000.0 - 1.0).abs() < 0.25, "{io:?}: {occupied}");
+    }
+}
+
+/// Files that were not counted on when the engine was made are as good as the others.
+#[test]
+fn users_open_further_connections_on_either_engine() {
+    let server = FakeServer::start();
+    for io in engines() {
+        let mut plan = plan(200, 2.0);
+        plan.io = io;
+        plan.threads = 2;
+        let driven = drive(&Several, &plan, server.port);
+        let measured = &driven.collected.measured;
+        let all = measured.all();
+        assert_eq!(all.failed, 0, "{io:?}");
+        assert!(driven.events.is_empty(), "{io:?}: {:?}", driven.events);
+        assert_eq!(measured.health.connections, 400, "{io:?}");
+        assert!(all.committed > 800, "{io:?}: {}", all.committed);
+        tiles(measured);
     }
 }
 

@@ -11,8 +11,10 @@ use crate::postgres::tls::{certificates, read};
 use crate::postgres::{identity, verify::Verifier};
 use crate::target::{SslMode, Tls};
 use rustls::client::{Resumption, WebPkiServerVerifier};
-use rustls::pki_types::CertificateDer;
-use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::{ClientConfig, InconsistentKeys, RootCertStore, SupportedProtocolVersion};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -44,7 +46,7 @@ pub(super) fn build(options: &Options) -> Result<Tls, Error> {
         }
         _ => Verifier::of_nothing(&provider),
     };
-    let builder = ClientConfig::builder_with_provider(provider)
+    let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_protocol_versions(&versions(options)?)
         .map_err(|e| Error::tls(e.to_string(), "check tls-version"))?
         .dangerous()
@@ -52,15 +54,14 @@ pub(super) fn build(options: &Options) -> Result<Tls, Error> {
     let mut config = match (options.non_empty("ssl-cert"), options.non_empty("ssl-key")) {
         (Some(cert), Some(key)) => {
             let chain = certificates(Path::new(cert), "client certificate file")?;
-            let key = identity::private_key(Path::new(key))?;
-            builder
-                .with_client_auth_cert(chain, key)
-                .map_err(|e| Error::File {
-                    what: "client certificate",
-                    path: cert.into(),
-                    problem: e.to_string(),
-                    hint: "ssl-cert and ssl-key must belong together".into(),
-                })?
+            let key = identity::unguarded_key(Path::new(key))?;
+            let identity = identity_of(chain, key, &provider).map_err(|e| Error::File {
+                what: "client certificate",
+                path: cert.into(),
+                problem: e.to_string(),
+                hint: "ssl-cert and ssl-key must belong together".into(),
+            })?;
+            builder.with_client_cert_resolver(Arc::new(identity))
         }
         (None, None) => builder.with_no_client_auth(),
         _ => {
@@ -72,6 +73,21 @@ pub(super) fn build(options: &Options) -> Result<Tls, Error> {
     };
     config.resumption = Resumption::disabled();
     Ok(tls(Some(Arc::new(config))))
+}
+
+/// A certificate with its key. One of X.509 version 1, as the steps of MySQL's manual make it, cannot be
+/// looked into here: the server decides.
+fn identity_of(
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+    provider: &CryptoProvider,
+) -> Result<SingleCertAndKey, rustls::Error> {
+    let key = provider.key_provider.load_private_key(key)?;
+    let identity = CertifiedKey::new(chain, key);
+    match identity.keys_match() {
+        Err(error @ rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch)) => Err(error),
+        _ => Ok(SingleCertAndKey::from(identity)),
+    }
 }
 
 /// `ssl-mode`; where it is not said, what the other options mean.

@@ -90,6 +90,21 @@ pub(crate) fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> 
              u=rw,g=r (0640) or less if owned by root",
         ));
     }
+    unguarded_key(path)
+}
+
+/// Reads a private key, whoever else may: the clients of MySQL do not look.
+///
+/// # Errors
+/// A file that cannot be read, or holds no key.
+pub(crate) fn unguarded_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
+    let what = "private key file";
+    let fail = |problem: &str, hint: &str| Error::File {
+        what,
+        path: path.to_owned(),
+        problem: problem.to_owned(),
+        hint: hint.to_owned(),
+    };
     let bytes = read(path, what)?;
     let text = String::from_utf8_lossy(&bytes);
     if text.contains("BEGIN ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED") {

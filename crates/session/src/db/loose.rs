@@ -8,6 +8,15 @@ use super::{Db, Rows};
 use crate::conn::Ask;
 use crate::error::DbError;
 use prony_measure::Outcome;
+use std::rc::Rc;
+
+impl Rows<'_> {
+    /// Rows that the command of result `result` (from 0) changed or returned. PostgreSQL's are known of
+    /// the last one alone.
+    pub fn affected_by(&self, result: usize) -> u64 {
+        self.exchange.affected_by(result)
+    }
+}
 
 impl Db {
     /// Ends the transaction as [`Db::end`] does a good one, but for a block that it leaves open: that
@@ -46,6 +55,41 @@ impl Db {
             true => Ok(()),
             false => Err(self.conn.failure()),
         }
+    }
+
+    /// A handle of another connection of this user, which is down: [`Db::renew`] opens it. It is for
+    /// statements alone. Transactions, sleeps and the pace are this handle's, and what is asked there
+    /// counts into the transaction that is under way here. A user waits for one of them at a time.
+    ///
+    /// # Errors
+    /// The loop has none to give.
+    pub async fn another(&mut self) -> Result<Db, DbError> {
+        self.wait(Ask::Another).await;
+        let given = self.desk.take_given();
+        let conn = given.ok_or_else(|| DbError::protocol("there is no other".to_owned()))?;
+        Ok(Db::new(conn, Rc::clone(&self.desk)))
+    }
+
+    /// Closes the connection, until [`Db::renew`] opens another one.
+    pub async fn hang_up(&mut self) {
+        self.wait(Ask::Close).await;
+    }
+
+    /// Executes text as [`Db::query`] does, in whatever encoding it is.
+    ///
+    /// # Errors
+    /// [`DbError`], as [`Db::query`].
+    pub async fn query_bytes(&mut self, sql: &[u8]) -> Result<Rows<'_>, DbError> {
+        self.check()?;
+        self.conn.query(sql);
+        self.reply().await
+    }
+
+    /// The transaction begins another try, after what [`Db::put_right`] has put right.
+    pub fn tries_again(&mut self) {
+        let mut now = self.conn.now.get();
+        now.retries += 1;
+        self.conn.now.set(now);
     }
 
     /// What the last reply holds; nothing before the first.

@@ -23,7 +23,7 @@ pub(super) fn filled(
 ) {
     let start = out.len();
     for (text, value) in statement.parts() {
-        out.extend_from_slice(text.as_bytes());
+        out.extend_from_slice(text);
         if let Some(value) = value.and_then(|n| values.get(n)) {
             literal(*value, no_backslash_escapes, out);
         }
@@ -47,19 +47,22 @@ fn literal(value: Value<'_>, no_backslash_escapes: bool, out: &mut Vec<u8>) {
         Value::Float(x) if x.is_finite() => drop(write!(out, "({x:e})")),
         // There is no such value: the server is to say so.
         Value::Float(x) => drop(write!(out, "'{x}'")),
-        Value::Text(text) => {
-            out.push(b'\'');
-            for byte in text.bytes() {
-                match byte {
-                    b'\'' => out.push(b'\''),
-                    b'\\' if !no_backslash_escapes => out.push(b'\\'),
-                    _ => {}
-                }
-                out.push(byte);
-            }
-            out.push(b'\'');
-        }
+        Value::Text(text) => quoted(text.as_bytes(), no_backslash_escapes, out),
+        Value::Bytes(bytes) => quoted(bytes, no_backslash_escapes, out),
     }
+}
+
+fn quoted(text: &[u8], no_backslash_escapes: bool, out: &mut Vec<u8>) {
+    out.push(b'\'');
+    for byte in text {
+        match byte {
+            b'\'' => out.push(b'\''),
+            b'\\' if !no_backslash_escapes => out.push(b'\\'),
+            _ => {}
+        }
+        out.push(*byte);
+    }
+    out.push(b'\'');
 }
 
 /// Removes blanks and semicolons from the end of what stands behind `start`.
@@ -82,7 +85,7 @@ pub(super) fn renew_types(
         types.push(match values.get(slot) {
             Some(Value::Int(_)) => TYPE_LONGLONG,
             Some(Value::Float(_)) => TYPE_DOUBLE,
-            Some(Value::Text(_)) => TYPE_VAR_STRING,
+            Some(Value::Text(_) | Value::Bytes(_)) => TYPE_VAR_STRING,
             Some(Value::Null) | None => known.get(place).copied().unwrap_or(TYPE_NULL),
         });
     }
@@ -112,6 +115,7 @@ pub(super) fn put_values(
             Some(Value::Int(number)) => out.extend_from_slice(&number.to_le_bytes()),
             Some(Value::Float(number)) => out.extend_from_slice(&number.to_le_bytes()),
             Some(Value::Text(text)) => put_bytes(out, text.as_bytes()),
+            Some(Value::Bytes(bytes)) => put_bytes(out, bytes),
             Some(Value::Null) | None => out[nulls + place / 8] |= 1 << (place % 8),
         }
     }
@@ -119,7 +123,7 @@ pub(super) fn put_values(
 
 /// Whether a statement may leave a transaction open though it fails: a procedure can begin one, and
 /// so can a text of several statements.
-pub(super) fn may_open(sql: &str) -> bool {
-    let word = sql.trim_start().get(..4);
-    word.is_some_and(|word| word.eq_ignore_ascii_case("call"))
+pub(super) fn may_open(sql: &[u8]) -> bool {
+    let word = sql.trim_ascii_start().get(..4);
+    word.is_some_and(|word| word.eq_ignore_ascii_case(b"call"))
 }

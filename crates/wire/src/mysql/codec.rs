@@ -203,16 +203,16 @@ impl Codec {
         batch: impl Iterator<Item = (&'a Statement, &'a [Value<'a>])>,
     ) {
         let mut risky = false;
-        let batch = batch.inspect(|(statement, _)| risky |= may_open(statement.sql()));
+        let batch = batch.inspect(|(statement, _)| risky |= may_open(statement.bytes()));
         let (bytes, sequence) = self.frame_text(batch);
         self.queue(What::Query, bytes, sequence, risky);
     }
 
     /// Queues text as it stands.
-    pub(crate) fn query(&mut self, sql: &str) {
+    pub(crate) fn query(&mut self, sql: &[u8]) {
         let (bytes, sequence) = self.frame(|_, out| {
             out.push(COM_QUERY);
-            out.extend_from_slice(sql.as_bytes());
+            out.extend_from_slice(sql);
         });
         self.queue(What::Query, bytes, sequence, true);
     }
@@ -439,7 +439,7 @@ impl Codec {
             out.push(COM_STMT_PREPARE);
             let start = out.len();
             for (text, value) in statement.parts() {
-                out.extend_from_slice(text.as_bytes());
+                out.extend_from_slice(text);
                 if value.is_some() {
                     out.push(b'?');
                 }
@@ -475,7 +475,7 @@ impl Codec {
             );
         });
         self.types = types;
-        let risky = may_open(statement.sql());
+        let risky = may_open(statement.bytes());
         self.queue(What::Execute(number.is_none()), bytes, sequence, risky);
         let command = self.commands.last_mut().expect("one was queued");
         command.statement = statement.id();

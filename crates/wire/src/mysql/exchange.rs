@@ -77,7 +77,7 @@ impl Exchange {
         if empty {
             self.begin();
             // The shortest question that has an answer and changes nothing.
-            self.codec.query("DO 0");
+            self.codec.query(b"DO 0");
         }
         self.send();
     }
@@ -88,7 +88,7 @@ impl Exchange {
         self.send();
     }
 
-    pub(crate) fn query(&mut self, sql: &str) {
+    pub(crate) fn query(&mut self, sql: &[u8]) {
         self.begin();
         self.codec.query(sql);
         self.send();
@@ -97,7 +97,7 @@ impl Exchange {
     /// A `LOAD DATA LOCAL` and the content of the file that it will ask for.
     pub(crate) fn load(&mut self, sql: &str, data: &[u8]) {
         self.begin();
-        self.codec.query(sql);
+        self.codec.query(sql.as_bytes());
         self.codec.data(data);
         self.send();
     }

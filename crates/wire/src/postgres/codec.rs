@@ -131,7 +131,7 @@ impl Codec {
         let name = (self.mode == QueryMode::Prepared).then(|| statement.id());
         let known = name.is_some_and(|id| self.knows(statement) || self.parsing.contains(&id));
         if !known {
-            parse(out, name, statement.sql());
+            parse(out, name, statement.bytes());
             self.parsing.extend(name);
         }
         self.bind(
@@ -147,7 +147,7 @@ impl Codec {
     pub fn prepare(&mut self, statement: &Statement, out: &mut Vec<u8>) {
         self.begin();
         self.closes(out);
-        parse(out, Some(statement.id()), statement.sql());
+        parse(out, Some(statement.id()), statement.bytes());
         self.sync(out);
         self.know(statement.id());
     }
@@ -166,10 +166,10 @@ impl Codec {
     }
 
     /// Appends a simple query. It brings one `ReadyForQuery`.
-    pub fn query(&mut self, sql: &str, out: &mut Vec<u8>) {
+    pub fn query(&mut self, sql: &[u8], out: &mut Vec<u8>) {
         self.begin();
         message(out, b'Q', |out| {
-            out.extend_from_slice(sql.as_bytes());
+            out.extend_from_slice(sql);
             out.push(0);
         });
     }
@@ -208,17 +208,17 @@ impl Codec {
 fn filled(statement: &Statement, values: &[Value], out: &mut Vec<u8>) {
     debug_assert_eq!(values.len(), statement.parameters(), "{}", statement.sql());
     for (text, value) in statement.parts() {
-        out.extend_from_slice(text.as_bytes());
+        out.extend_from_slice(text);
         if let Some(value) = value.and_then(|n| values.get(n)) {
             literal(*value, out);
         }
     }
 }
 
-fn parse(out: &mut Vec<u8>, id: Option<u16>, sql: &str) {
+fn parse(out: &mut Vec<u8>, id: Option<u16>, sql: &[u8]) {
     message(out, b'P', |out| {
         name(id, out);
-        out.extend_from_slice(sql.as_bytes());
+        out.extend_from_slice(sql);
         out.extend_from_slice(&[0, 0, 0]); // end of the text; no types given
     });
 }
@@ -255,6 +255,7 @@ fn bound(value: Value, out: &mut Vec<u8>) {
         Value::Int(n) => out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes()),
         Value::Float(x) => out.extend_from_slice(float(x).as_bytes()),
         Value::Text(text) => out.extend_from_slice(text.as_bytes()),
+        Value::Bytes(bytes) => out.extend_from_slice(bytes),
     }
     let length = (out.len() - at - 4) as u32;
     out[at..at + 4].copy_from_slice(&length.to_be_bytes());
@@ -276,21 +277,22 @@ fn literal(value: Value, out: &mut Vec<u8>) {
             out.extend_from_slice(float(x).as_bytes());
             out.extend_from_slice(b"'");
         }
-        Value::Text(text) => quoted(text, out),
+        Value::Text(text) => quoted(text.as_bytes(), out),
+        Value::Bytes(bytes) => quoted(bytes, out),
     }
 }
 
 /// Text as a literal that means the same whatever `standard_conforming_strings` says.
-fn quoted(text: &str, out: &mut Vec<u8>) {
-    if text.contains('\\') {
+fn quoted(text: &[u8], out: &mut Vec<u8>) {
+    if text.contains(&b'\\') {
         out.extend_from_slice(b" E");
     }
     out.push(b'\'');
-    for byte in text.bytes() {
-        if byte == b'\'' || byte == b'\\' {
-            out.push(byte);
+    for byte in text {
+        if matches!(byte, b'\'' | b'\\') {
+            out.push(*byte);
         }
-        out.push(byte);
+        out.push(*byte);
     }
     out.push(b'\'');
 }
@@ -403,7 +405,7 @@ mod tests {
         assert!(new.id() == old.id() && !codec.knows(&new));
         // Not with a text, and again where the request before was given up.
         let mut out = Vec::new();
-        codec.query("select 3", &mut out);
+        codec.query(b"select 3", &mut out);
         codec.answered(0);
         assert_eq!(out[0], b'Q');
         for answer in [false, true] {

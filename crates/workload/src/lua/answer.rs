@@ -13,6 +13,8 @@ pub enum Answer {
     Flag(bool),
     /// A reply with so many rows of so many fields; rows changed, where there are no fields.
     Reply(u64, usize),
+    /// A number.
+    Number(usize),
     /// A statement was prepared: its number, and how many values it takes.
     Prepared(usize, usize),
     /// All rows.
@@ -40,6 +42,7 @@ impl IntoLuaMulti for Answer {
             Answer::Done => Ok(MultiValue::new()),
             Answer::Flag(flag) => flag.into_lua_multi(lua),
             Answer::Reply(rows, fields) => (rows, fields).into_lua_multi(lua),
+            Answer::Number(number) => number.into_lua_multi(lua),
             Answer::Prepared(id, count) => (id, count).into_lua_multi(lua),
             Answer::Rows(rows) => rows.into_lua_multi(lua),
             Answer::Failed(failure) => (
@@ -66,11 +69,10 @@ impl Failure {
     }
 }
 
-/// The rows of the last result of a reply, each a table of texts.
-pub fn rows(lua: &Lua, reply: &Rows<'_>) -> Result<Table> {
-    let last = reply.results().saturating_sub(1);
+/// The rows of one result of a reply, each a table of texts.
+pub fn rows(lua: &Lua, reply: &Rows<'_>, result: usize) -> Result<Table> {
     let all = lua.create_table()?;
-    for (_, row) in reply.iter().filter(|(result, _)| *result == last) {
+    for (_, row) in reply.iter().filter(|(of, _)| *of == result) {
         let table = lua.create_table()?;
         for (place, value) in row.values().enumerate() {
             if let Some(bytes) = value {

@@ -20,8 +20,8 @@ pub enum Asked {
     Execute(usize, Value, Variadic<Value>),
     /// A statement is prepared.
     Prepare(LuaString),
-    /// The rows of the last reply.
-    Rows,
+    /// The rows of the last reply: of this result, or of the one that scripts see first.
+    Rows(Option<usize>),
     /// Whether another event begins; once it is due.
     More,
     /// An event begins, if none has.
@@ -46,6 +46,16 @@ pub enum Asked {
     Next,
     /// A prepared statement is used no more.
     Close(usize),
+    /// A connection.
+    Connect,
+    /// A connection is used no more.
+    Disconnect(usize),
+    /// What follows is for this connection.
+    Line(usize),
+    /// How many results the last reply has.
+    Results,
+    /// Another result of the last reply.
+    Result(usize),
 }
 
 fn unknown() -> Error {
@@ -58,6 +68,10 @@ fn number(value: &Value) -> Option<f64> {
         Value::Number(number) => Some(*number),
         _ => None,
     }
+}
+
+fn place(value: &Value) -> mlua::Result<usize> {
+    Ok(number(value).ok_or_else(unknown)? as usize)
 }
 
 fn text(value: Value) -> mlua::Result<LuaString> {
@@ -85,12 +99,9 @@ impl Asked {
         let what = number(&what).ok_or_else(unknown)?;
         Ok(match (what - BASE) as i64 {
             1 => Asked::Query(text(first)?),
-            2 => {
-                let id = number(&first).ok_or_else(unknown)?;
-                Asked::Execute(id as usize, second, rest)
-            }
+            2 => Asked::Execute(place(&first)?, second, rest),
             3 => Asked::Prepare(text(first)?),
-            4 => Asked::Rows,
+            4 => Asked::Rows(number(&first).map(|result| result as usize)),
             5 => Asked::More,
             6 => Asked::Start,
             7 => Asked::Stop,
@@ -102,7 +113,12 @@ impl Asked {
             13 => Asked::Linger,
             14 => Asked::Ready,
             15 => Asked::Next,
-            16 => Asked::Close(number(&first).ok_or_else(unknown)? as usize),
+            16 => Asked::Close(place(&first)?),
+            17 => Asked::Connect,
+            18 => Asked::Disconnect(place(&first)?),
+            19 => Asked::Line(place(&first)?),
+            20 => Asked::Results,
+            21 => Asked::Result(place(&first)?),
             _ => return Err(unknown()),
         })
     }

@@ -1,20 +1,26 @@
 //! What the front's states are answered: they have no loop.
 //!
-//! In: what `init()`, `done()` and the first lines of a script ask. Out: answers, at once, over a blocking
-//! connection that is opened when it is first needed. Must never: be part of a load.
+//! In: what `init()`, `done()` and the first lines of a script ask. Out: answers, at once, over blocking
+//! connections. Must never: be part of a load.
 
 use super::answer::{Answer, Failure};
 use super::asked::{Asked, Yielded};
 use super::state::{Shared, State};
 use crate::sysbench::Driver;
-use mlua::{Lua, MultiValue, Result, Table};
+use mlua::{IntoLuaMulti, Lua, Result, Table};
 use prony_server::Control;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A state's own connection, and the rows that it gave last.
+/// A state's own connections by number, and the rows that each gave last.
+#[derive(Default)]
+struct Lines {
+    all: Vec<Line>,
+    current: usize,
+}
+
 #[derive(Default)]
 struct Line {
     control: Option<Control>,
@@ -24,53 +30,92 @@ struct Line {
 /// Gives a state its answers.
 pub(super) fn answers(state: &State, shared: &Arc<Shared>) -> Result<()> {
     let shared = Arc::clone(shared);
-    let line = Rc::new(RefCell::new(Line::default()));
+    let lines = Rc::new(RefCell::new(Lines::default()));
     let answer = state.lua.create_function(move |lua, asked: Yielded| {
-        line.borrow_mut().answer(lua, &shared, Asked::of(asked)?)
+        let answer = lines.borrow_mut().answer(lua, &shared, Asked::of(asked)?)?;
+        answer.into_lua_multi(lua)
     })?;
     state.core.raw_set("answer", answer)
 }
 
-impl Line {
-    fn answer(&mut self, lua: &Lua, shared: &Shared, asked: Asked) -> Result<MultiValue> {
-        use mlua::IntoLuaMulti;
-        let answer = match asked {
-            Asked::Query(text) => self.query(lua, shared, &text.to_string_lossy())?,
-            Asked::Rows => match self.rows.take() {
-                Some(rows) => Answer::Rows(rows),
-                None => Answer::Rows(lua.create_table()?),
+impl Lines {
+    fn answer(&mut self, lua: &Lua, shared: &Shared, asked: Asked) -> Result<Answer> {
+        Ok(match asked {
+            Asked::Connect => self.connect(shared),
+            Asked::Disconnect(number) => {
+                self.all[number] = Line::default();
+                Answer::Done
+            }
+            Asked::Line(number) => {
+                self.current = number;
+                Answer::Done
+            }
+            Asked::Query(text) => match (self.all.get_mut(self.current), text.to_str()) {
+                (Some(line), Ok(sql)) => line.query(lua, shared, &sql)?,
+                (Some(_), Err(_)) => Answer::Failed(Failure::own(
+                    "statements that are not UTF-8 are for threads and commands",
+                )),
+                (None, _) => nowhere(),
             },
+            Asked::Rows(_) => {
+                let line = self.all.get_mut(self.current);
+                let rows = line.and_then(|line| line.rows.take());
+                Answer::Rows(rows.map_or_else(|| lua.create_table(), Ok)?)
+            }
             Asked::Prepare(_) | Asked::Execute(..) => Answer::Failed(Failure::own(
                 "prepared statements are for threads and commands",
             )),
             Asked::More => Answer::Flag(false),
-            Asked::Renew => {
-                self.control = None;
-                Answer::Flag(true)
-            }
+            Asked::Renew => self.renew(shared),
+            Asked::Results => Answer::Number(1),
             Asked::Sleep(seconds) => {
                 std::thread::sleep(Duration::try_from_secs_f64(seconds).unwrap_or_default());
                 Answer::Done
             }
             _ => Answer::Done,
-        };
-        answer.into_lua_multi(lua)
+        })
     }
 
-    fn query(&mut self, lua: &Lua, shared: &Shared, sql: &str) -> Result<Answer> {
+    fn connect(&mut self, shared: &Shared) -> Answer {
+        let free = self.all.iter().position(|line| line.control.is_none());
+        self.current = free.unwrap_or(self.all.len());
+        if free.is_none() {
+            self.all.push(Line::default());
+        }
+        match self.renew(shared) {
+            Answer::Flag(_) => Answer::Number(self.current),
+            failed => failed,
+        }
+    }
+
+    fn renew(&mut self, shared: &Shared) -> Answer {
         let Some(target) = &shared.settings.server else {
-            return Ok(Answer::Failed(Failure::own(
-                "there is no server to ask here",
-            )));
+            return nowhere();
         };
-        let control = match self.control.take() {
-            Some(control) => control,
-            None => match Control::connect(target) {
-                Ok(control) => control,
-                Err(error) => return Ok(refused(shared, &error)),
-            },
+        // The old one goes before the new one comes.
+        self.all[self.current] = Line::default();
+        match Control::connect(target) {
+            Ok(control) => {
+                self.all[self.current].control = Some(control);
+                Answer::Flag(true)
+            }
+            Err(error) => {
+                shared.settings.listener.refused(&error);
+                refused(shared, &error)
+            }
+        }
+    }
+}
+
+fn nowhere() -> Answer {
+    Answer::Failed(Failure::own("there is no server to ask here"))
+}
+
+impl Line {
+    fn query(&mut self, lua: &Lua, shared: &Shared, sql: &str) -> Result<Answer> {
+        let Some(control) = &mut self.control else {
+            return Ok(nowhere());
         };
-        let control = self.control.insert(control);
         let rows = match control.query(sql) {
             Ok(rows) => rows,
             Err(error) => return Ok(refused(shared, &error)),

@@ -33,14 +33,22 @@ pub struct SqlFailure<'a> {
 /// Hears what scripts write, and what goes wrong. Calls come from all workers; texts have no line end
 /// but in [`Listener::shown`].
 pub trait Listener: Send + Sync {
-    /// A script writes this, line ends included.
-    fn shown(&self, text: &str);
+    /// A script writes this, line ends included, in whatever encoding.
+    fn shown(&self, text: &[u8]);
     /// Something that ends a run, in sysbench's words.
     fn fatal(&self, text: &str);
     /// Something that is wrong and does not end it.
     fn alert(&self, text: &str);
     /// Something worth knowing.
     fn warning(&self, text: &str);
+    /// A script wants a driver or a connection, and there is none: the lines of the log that the settings
+    /// have for it.
+    fn unreachable(&self, lines: &str);
+    /// A connection that a script asked for outside of threads was refused.
+    fn refused(&self, error: &prony_server::control::Error);
+    /// A script has kept its thread for a while without asking for anything, so that the other users of
+    /// that thread had to wait; told once.
+    fn kept_waiting(&self);
     /// A statement failed.
     fn sql_failed(&self, failure: &SqlFailure<'_>);
     /// A function of the script gave up: its thread cannot go on, and the run is to end. `function` is

@@ -75,6 +75,10 @@ impl Program for LuaProgram {
         &["event"]
     }
 
+    fn opens_connections(&self) -> bool {
+        true
+    }
+
     fn has_prologue(&self) -> bool {
         self.task == Task::Run
     }

@@ -85,6 +85,10 @@ pub struct Settings {
     pub driver: Driver,
     /// The server, for what a script asks outside of threads: `init()`, `done()`. None: it must not.
     pub server: Option<Target>,
+    /// Why there is no driver, or no server, as lines of the log: said to a script that wants one.
+    pub no_driver: Option<String>,
+    /// The same of the server.
+    pub no_server: Option<String>,
     /// Errors after which an event begins anew.
     pub ignored: Ignored,
     /// How numbers are drawn.

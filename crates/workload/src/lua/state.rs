@@ -151,6 +151,8 @@ fn host(lua: &Lua, shared: &Arc<Shared>, owner: &Owner) -> Result<Table> {
     host.set("threads", settings.threads)?;
     host.set("driver", settings.driver.name())?;
     host.set("newer", settings.newer)?;
+    host.set("no_driver", settings.no_driver.as_deref())?;
+    host.set("no_server", settings.no_server.as_deref())?;
     host.set("version", settings.version.as_str())?;
     host.set("version_string", settings.version_string.as_str())?;
     host.set("command", settings.command.as_deref())?;
@@ -213,7 +215,15 @@ fn told(lua: &Lua, shared: &Arc<Shared>, host: &Table) -> Result<()> {
         })?;
         host.set(name, function)
     };
-    tell("show", |shared, text| shared.settings.listener.shown(text))?;
+    let shown = Arc::clone(shared);
+    let show = lua.create_function(move |_, text: LuaString| {
+        shown.settings.listener.shown(&text.as_bytes());
+        Ok(())
+    })?;
+    host.set("show", show)?;
+    tell("unreachable", |shared, lines| {
+        shared.settings.listener.unreachable(lines);
+    })?;
     tell("fatal", |shared, text| shared.settings.listener.fatal(text))?;
     tell("alert", |shared, text| shared.settings.listener.alert(text))?;
     tell("warn", |shared, text| {

@@ -13,7 +13,7 @@ const MOST: usize = u16::MAX as usize;
 /// A statement, and how often it is open.
 struct Opened {
     statement: Rc<Statement>,
-    text: String,
+    text: Vec<u8>,
     times: u64,
 }
 
@@ -21,14 +21,14 @@ struct Opened {
 #[derive(Default)]
 pub struct Prepared {
     set: Statements,
-    by_text: HashMap<String, usize>,
+    by_text: HashMap<Vec<u8>, usize>,
     /// By number.
     all: Vec<Option<Opened>>,
 }
 
 impl Prepared {
     /// Opens a text's statement, and gives its number; none where there are too many.
-    pub fn open(&mut self, text: &str) -> Option<(usize, Rc<Statement>)> {
+    pub fn open(&mut self, text: &[u8]) -> Option<(usize, Rc<Statement>)> {
         if let Some(number) = self.by_text.get(text)
             && let Some(opened) = &mut self.all[*number]
         {
@@ -60,7 +60,7 @@ impl Prepared {
     }
 
     /// The text of a number's statement, as the script wrote it.
-    pub fn text(&self, number: usize) -> Option<&str> {
+    pub fn text(&self, number: usize) -> Option<&[u8]> {
         Some(&self.all.get(number)?.as_ref()?.text)
     }
 
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn a_text_is_closed_with_the_last_that_opened_it() {
         let mut prepared = Prepared::default();
-        let mut open = |text: &str| prepared.open(text).map(|(number, _)| number);
+        let mut open = |text: &str| prepared.open(text.as_bytes()).map(|(number, _)| number);
         assert_eq!(
             [open("a"), open("b"), open("a")],
             [Some(0), Some(1), Some(0)]
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(prepared.close(0).expect("the last").sql(), "a");
         assert!(prepared.get(0).is_none() && prepared.close(0).is_none());
         // Its number is another's, and the same text is a new statement.
-        let mut open = |text: &str| prepared.open(text).map(|(number, _)| number);
+        let mut open = |text: &str| prepared.open(text.as_bytes()).map(|(number, _)| number);
         assert_eq!([open("c"), open("a")], [Some(0), Some(2)]);
     }
 
@@ -104,10 +104,10 @@ mod tests {
     fn there_is_room_for_as_many_as_a_connection_holds() {
         let mut prepared = Prepared::default();
         for number in 0..MOST {
-            assert!(prepared.open(&number.to_string()).is_some());
+            assert!(prepared.open(number.to_string().as_bytes()).is_some());
         }
-        assert!(prepared.open("more").is_none());
+        assert!(prepared.open(b"more").is_none());
         assert!(prepared.close(17).is_some());
-        assert_eq!(prepared.open("more").map(|(number, _)| number), Some(17));
+        assert_eq!(prepared.open(b"more").map(|(number, _)| number), Some(17));
     }
 }

@@ -12,30 +12,43 @@ use std::sync::{Arc, Mutex};
 #[derive(Default)]
 struct Heard(Mutex<String>);
 
-impl Listener for Heard {
-    fn shown(&self, text: &str) {
+impl Heard {
+    fn say(&self, text: &str) {
         self.0.lock().expect("whole").push_str(text);
     }
+}
+
+impl Listener for Heard {
+    fn shown(&self, text: &[u8]) {
+        self.say(&String::from_utf8_lossy(text));
+    }
+    fn unreachable(&self, lines: &str) {
+        self.say(lines);
+    }
+    fn refused(&self, error: &prony_server::control::Error) {
+        self.say(&error.to_string());
+    }
+    fn kept_waiting(&self) {}
     fn fatal(&self, text: &str) {
-        self.shown(text);
+        self.say(text);
     }
     fn alert(&self, text: &str) {
-        self.shown(text);
+        self.say(text);
     }
     fn warning(&self, text: &str) {
-        self.shown(text);
+        self.say(text);
     }
     fn sql_failed(&self, failure: &SqlFailure<'_>) {
-        self.shown(failure.said);
+        self.say(failure.said);
     }
     fn failed(&self, _: &str, reason: &str) {
-        self.shown(reason);
+        self.say(reason);
     }
     fn done_failed(&self, reason: &str) {
-        self.shown(reason);
+        self.say(reason);
     }
     fn stuck(&self, reason: &str) {
-        self.shown(reason);
+        self.say(reason);
     }
 }
 
@@ -59,6 +72,8 @@ fn settings(text: &str, options: &[(&str, &str)], heard: &Arc<Heard>) -> Setting
         threads: 1,
         driver: Driver::Mysql,
         server: None,
+        no_driver: None,
+        no_server: None,
         ignored: Ignored::Codes(Vec::new()),
         random: Random {
             default: Distribution::Uniform,

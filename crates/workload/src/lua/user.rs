@@ -5,18 +5,20 @@
 
 use super::answer::{Answer, Failure, rows};
 use super::asked::{Asked, Yielded};
+use super::counted::{count, counted};
 use super::help::Refused;
+use super::lines::{Lines, rows_and_columns, shown};
 use super::listener::{SqlFailure, Step};
 use super::program::Task;
 use super::settings::Settings;
 use super::state::{Owner, Shared, State, explained, refused, words};
-use super::statements::Prepared;
 use super::values::Values;
 use super::watchdog::Beat;
 use crate::sysbench::{Driver, is_lost};
-use mlua::{LuaString, Thread, Value as LuaValue};
-use prony_session::{Db, DbError, Ended, Outcome, Query, Rows};
+use mlua::{Thread, Value as LuaValue};
+use prony_session::{Db, DbError, Ended, Outcome};
 use prony_wire::{Statement, Value};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -43,7 +45,8 @@ pub struct User {
     thread: Thread,
     state: Rc<State>,
     beat: Arc<Beat>,
-    prepared: Prepared,
+    /// Its worker has other users, too.
+    has_others: bool,
     values: Values,
     /// It waits for its next event, and can be told that there is none.
     waits: bool,
@@ -87,7 +90,7 @@ impl User {
             thread,
             state,
             beat,
-            prepared: Prepared::default(),
+            has_others: owner.id.clients > owner.id.workers,
             values: Values::default(),
             waits: false,
             begun_ns: 0,
@@ -140,7 +143,10 @@ impl User {
     }
 
     /// From its first step to its last.
-    pub async fn live(mut self, mut db: Db) -> Ended {
+    pub async fn live(mut self, db: Db) -> Ended {
+        let settings = self.settings();
+        let sees_first = settings.newer && settings.driver == Driver::Mysql;
+        let mut lines = Lines::new(db, sees_first);
         let mut answer = Answer::Done;
         loop {
             if self.settings().is_over() {
@@ -150,83 +156,119 @@ impl User {
                 Ok(asked) => asked,
                 Err(ended) => return ended,
             };
-            answer = match self.carry_out(asked, &mut db).await {
+            answer = match self.carry_out(asked, &mut lines).await {
                 Ok(answer) => answer,
                 Err(ended) => return ended,
             };
         }
     }
 
-    async fn carry_out(&mut self, asked: Asked, db: &mut Db) -> Result<Answer, Ended> {
+    async fn carry_out(&mut self, asked: Asked, lines: &mut Lines) -> Result<Answer, Ended> {
         Ok(match asked {
             Asked::Execute(id, first, rest) => {
                 let values = std::iter::once(&first).chain(rest.iter());
-                self.execute(id, values, db).await?
+                self.execute(id, values, lines).await?
             }
             Asked::Next => {
-                self.end_event(db).await;
-                self.more(db).await?
+                self.end_event(lines.own()).await;
+                self.more(lines.own()).await?
             }
-            Asked::Query(text) => self.query(&text, db).await?,
-            Asked::Prepare(text) => self.prepare(&text, db).await?,
+            Asked::Query(text) => self.query(&text.as_bytes(), lines).await?,
+            Asked::Prepare(text) => self.prepare(&text.as_bytes(), lines).await?,
             Asked::Close(id) => {
-                self.close(id, db);
+                close(id, lines);
                 Answer::Done
             }
-            Asked::Rows => match rows(&self.state.lua, &db.last_reply()) {
-                Ok(rows) => Answer::Rows(rows),
-                Err(error) => return Err(self.give_up("thread_run", &words(&error))),
-            },
-            Asked::More => self.more(db).await?,
+            Asked::Rows(result) => self.rows(result, lines)?,
+            Asked::More => self.more(lines.own()).await?,
             Asked::Start => {
-                if !db.is_under_way() {
-                    self.more(db).await?;
+                if !lines.own().is_under_way() {
+                    self.more(lines.own()).await?;
                 }
                 Answer::Done
             }
             Asked::Stop => {
-                self.end_event(db).await;
+                self.end_event(lines.own()).await;
                 Answer::Done
             }
             Asked::Forget => {
-                db.forget();
+                lines.own().forget();
                 Answer::Done
             }
             Asked::Sleep(seconds) => {
                 // Not a number, below nothing: no sleep.
                 let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
                 if !time.is_zero() {
-                    db.sleep(time).await;
+                    lines.own().sleep(time).await;
                 }
                 Answer::Done
             }
-            Asked::Renew => match db.renew().await {
-                Ok(()) => Answer::Flag(true),
-                Err(error) => self.failed(Step::Query, "", &error, db),
-            },
             Asked::Count(counter) => {
-                count(db, counter);
+                count(lines.own(), counter);
                 Answer::Done
             }
             Asked::Ready => {
-                db.gate().await;
+                lines.own().gate().await;
+                if self.has_others {
+                    self.beat.has_others();
+                }
                 Answer::Done
             }
             Asked::Linger => {
-                db.linger();
+                lines.own().linger();
                 Answer::Done
             }
             Asked::Fail(function, reason) if function == THREAD_DONE => {
                 self.done_failed(&reason);
-                db.forget();
+                lines.own().forget();
                 return Err(Ended::Finished);
             }
             Asked::Fail(function, reason) => return Err(self.give_up(&function, &reason)),
             Asked::Nothing => {
-                db.forget();
+                lines.own().forget();
                 return Err(Ended::Finished);
             }
+            other => self.carry_out_rarely(other, lines).await,
         })
+    }
+
+    /// What is asked of connections, not of what they are for.
+    async fn carry_out_rarely(&self, asked: Asked, lines: &mut Lines) -> Answer {
+        match asked {
+            Asked::Connect => match lines.connect().await {
+                Ok(number) => Answer::Number(number),
+                Err(error) => self.answer(&error, false),
+            },
+            Asked::Disconnect(number) => {
+                lines.disconnect(number).await;
+                Answer::Done
+            }
+            Asked::Line(number) => {
+                lines.turn_to(number);
+                Answer::Done
+            }
+            Asked::Renew => match lines.line().db.renew().await {
+                Ok(()) => Answer::Flag(true),
+                Err(error) => self.answer(&error, false),
+            },
+            Asked::Results => Answer::Number(lines.line().db.last_reply().results()),
+            Asked::Result(result) => {
+                let db = &lines.line().db;
+                let reply = rows_and_columns(&db.last_reply(), result);
+                counted(db, reply)
+            }
+            _ => Answer::Done,
+        }
+    }
+
+    fn rows(&self, result: Option<usize>, lines: &mut Lines) -> Result<Answer, Ended> {
+        let sees_first = lines.sees_first();
+        let reply = lines.line().db.last_reply();
+        let result = result.unwrap_or_else(|| shown(sees_first, &reply));
+        match rows(&self.state.lua, &reply, result) {
+            Ok(rows) => Ok(Answer::Rows(rows)),
+            Err(error) => Err(self.give_up("thread_run", &words(&error))),
+        }
     }
 
     /// The event is done.
@@ -255,56 +297,49 @@ impl User {
         }
     }
 
-    async fn query(&mut self, text: &LuaString, db: &mut Db) -> Result<Answer, Ended> {
-        let Ok(sql) = text.to_str() else {
-            return Ok(not_utf8("the statement"));
-        };
-        let result = db.query(&sql).await.map(|reply| rows_and_columns(&reply));
+    async fn query(&mut self, sql: &[u8], lines: &mut Lines) -> Result<Answer, Ended> {
+        let sees_first = lines.sees_first();
+        let db = &mut lines.line().db;
+        let result = db.query_bytes(sql).await;
+        let result = result.map(|reply| rows_and_columns(&reply, shown(sees_first, &reply)));
         match result {
             Ok(reply) => Ok(counted(db, reply)),
-            Err(error) => self.met(Step::Query, &sql, error, db).await,
+            Err(error) => self.met(Step::Query, &lossy(sql), error, lines).await,
         }
     }
 
-    async fn prepare(&mut self, text: &LuaString, db: &mut Db) -> Result<Answer, Ended> {
-        let Ok(sql) = text.to_str() else {
-            return Ok(not_utf8("the statement"));
-        };
-        let Some((id, statement)) = self.prepared.open(&sql) else {
-            let text = "a thread has at most 65,535 prepared statements open: close some";
+    async fn prepare(&mut self, sql: &[u8], lines: &mut Lines) -> Result<Answer, Ended> {
+        let line = lines.line();
+        let Some((id, statement)) = line.prepared.open(sql) else {
+            let text = "a connection has at most 65,535 prepared statements open: close some";
             return Ok(Answer::Failed(Failure::own(text)));
         };
-        if !db.is_prepared(&statement)
-            && let Err(error) = db.prepare(&statement).await
+        if !line.db.is_prepared(&statement)
+            && let Err(error) = line.db.prepare(&statement).await
         {
-            let shown = self.shown(&sql, &statement);
-            let answer = self.failed(Step::Prepare, shown, &error, db);
+            let shown = self.shown(sql, &statement);
+            let answer = self.failed(Step::Prepare, &shown, &error, &line.db);
             // The text is to be tried anew.
-            self.close(id, db);
+            close(id, lines);
             return Ok(answer);
         }
         Ok(Answer::Prepared(id, statement.parameters()))
-    }
-
-    fn close(&mut self, id: usize, db: &mut Db) {
-        if let Some(statement) = self.prepared.close(id) {
-            db.close(&statement);
-        }
     }
 
     async fn execute(
         &mut self,
         id: usize,
         values: impl Iterator<Item = &LuaValue>,
-        db: &mut Db,
+        lines: &mut Lines,
     ) -> Result<Answer, Ended> {
-        let Some(statement) = self.prepared.get(id) else {
+        let sees_first = lines.sees_first();
+        let line = lines.line();
+        let Some(statement) = line.prepared.get(id) else {
             return Ok(Answer::Failed(Failure::own("no such statement")));
         };
-        if !self.values.take(values, statement.parameters()) {
-            return Ok(not_utf8("a value"));
-        }
+        self.values.take(values, statement.parameters());
         let count = self.values.len();
+        let db = &mut line.db;
         let result = if count <= FEW {
             let few: [Value<'_>; FEW] = std::array::from_fn(|place| match place < count {
                 true => self.values.get(place),
@@ -315,21 +350,22 @@ impl User {
             let many: Vec<Value<'_>> = (0..count).map(|place| self.values.get(place)).collect();
             db.exec(&statement, &many).await
         };
-        match result.map(|reply| rows_and_columns(&reply)) {
+        let result = result.map(|reply| rows_and_columns(&reply, shown(sees_first, &reply)));
+        match result {
             Ok(reply) => Ok(counted(db, reply)),
             Err(error) => {
-                let text = self.prepared.text(id).unwrap_or_default();
-                let shown = self.shown(text, &statement).to_owned();
-                self.met(Step::Execute, &shown, error, db).await
+                let text = line.prepared.text(id).unwrap_or_default();
+                let shown = self.shown(text, &statement).into_owned();
+                self.met(Step::Execute, &shown, error, lines).await
             }
         }
     }
 
     /// A statement as its driver knows it: sysbench numbers the values of PostgreSQL's.
-    fn shown<'a>(&self, text: &'a str, statement: &'a Statement) -> &'a str {
+    fn shown<'a>(&self, text: &'a [u8], statement: &'a Statement) -> Cow<'a, str> {
         match self.settings().driver {
-            Driver::Mysql => text,
-            Driver::Pgsql => statement.sql(),
+            Driver::Mysql => lossy(text),
+            Driver::Pgsql => Cow::Borrowed(statement.sql()),
         }
     }
 
@@ -340,19 +376,17 @@ impl User {
         step: Step,
         sql: &str,
         error: DbError,
-        db: &mut Db,
+        lines: &mut Lines,
     ) -> Result<Answer, Ended> {
         let settings = self.settings();
         let is_ignored = settings.ignored.starts_anew(settings.driver, &error);
         // A script may catch the others; an error that nobody catches ends the run without figures.
-        db.count_ignored();
+        lines.own().count_ignored();
         if !is_ignored {
-            return Ok(self.failed(step, sql, &error, db));
+            return Ok(self.failed(step, sql, &error, &lines.line().db));
         }
-        let again = match db.is_under_way() {
-            true => db.retry().await,
-            false => db.put_right().await,
-        };
+        let again = lines.again().await;
+        let db = lines.own();
         match again {
             Ok(()) => {}
             Err(Ended::Failed(reason)) => return Err(self.give_up("thread_run", &reason)),
@@ -419,7 +453,13 @@ impl Drop for User {
                     return self.done_failed(&reason);
                 }
                 Ok(Asked::Nothing | Asked::Fail(..)) | Err(_) => return,
-                Ok(Asked::Query(_) | Asked::Prepare(_) | Asked::Execute(..) | Asked::Renew) => {
+                Ok(
+                    Asked::Query(_)
+                    | Asked::Prepare(_)
+                    | Asked::Execute(..)
+                    | Asked::Renew
+                    | Asked::Connect,
+                ) => {
                     refused = true;
                     Answer::Failed(Failure::own("the run is over"))
                 }
@@ -430,38 +470,14 @@ impl Drop for User {
     }
 }
 
-/// How many rows the reply gave or changed, and how many columns it has. A text of several statements has
-/// a result for each: scripts see the last one.
-fn rows_and_columns(reply: &Rows<'_>) -> (u64, usize) {
-    let last = reply.results().saturating_sub(1);
-    (reply.affected(), reply.columns(last).count())
+fn lossy(text: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(text)
 }
 
-/// Counts what a reply was, as sysbench does.
-fn counted(db: &Db, (rows, fields): (u64, usize)) -> Answer {
-    db.count(match (fields, rows) {
-        (0, 0) => Query::Other,
-        (0, _) => Query::Write,
-        _ => Query::Read,
-    });
-    Answer::Reply(rows, fields)
-}
-
-/// One of sysbench's counters, by its number.
-fn count(db: &Db, counter: i64) {
-    match counter {
-        0 => db.count(Query::Other),
-        1 => db.count(Query::Read),
-        2 => db.count(Query::Write),
-        4 => db.count_ignored(),
-        5 => db.count_reconnect(),
-        // Transactions are counted where events end.
-        _ => {}
+/// A prepared statement is used no more.
+fn close(id: usize, lines: &mut Lines) {
+    let line = lines.line();
+    if let Some(statement) = line.prepared.close(id) {
+        line.db.close(&statement);
     }
-}
-
-fn not_utf8(what: &str) -> Answer {
-    Answer::Failed(Failure::own(&format!(
-        "{what} is not text in UTF-8, which is all that Prony sends"
-    )))
 }

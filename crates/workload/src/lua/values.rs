@@ -20,17 +20,13 @@ enum Slot {
 /// The values of one execution.
 #[derive(Default)]
 pub struct Values {
-    texts: String,
+    texts: Vec<u8>,
     slots: Vec<Slot>,
 }
 
 impl Values {
-    /// Takes the first `count` of these; what is missing is NULL. False if a text is not UTF-8.
-    pub fn take<'a>(
-        &mut self,
-        mut values: impl Iterator<Item = &'a LuaValue>,
-        count: usize,
-    ) -> bool {
+    /// Takes the first `count` of these; what is missing is NULL.
+    pub fn take<'a>(&mut self, mut values: impl Iterator<Item = &'a LuaValue>, count: usize) {
         self.texts.clear();
         self.slots.clear();
         for _ in 0..count {
@@ -45,18 +41,14 @@ impl Values {
                 Some(LuaValue::Number(number)) => Slot::Float(*number),
                 Some(LuaValue::Boolean(flag)) => Slot::Int(i64::from(*flag)),
                 Some(LuaValue::String(text)) => {
-                    let Ok(text) = text.to_str() else {
-                        return false;
-                    };
                     let start = self.texts.len();
-                    self.texts.push_str(&text);
+                    self.texts.extend_from_slice(&text.as_bytes());
                     Slot::Text(start..self.texts.len())
                 }
                 _ => Slot::Null,
             };
             self.slots.push(slot);
         }
-        true
     }
 
     /// How many there are.
@@ -70,7 +62,7 @@ impl Values {
             Slot::Null => Value::Null,
             Slot::Int(number) => Value::Int(*number),
             Slot::Float(number) => Value::Float(*number),
-            Slot::Text(range) => Value::Text(&self.texts[range.clone()]),
+            Slot::Text(range) => Value::Bytes(&self.texts[range.clone()]),
         }
     }
 }

@@ -7,16 +7,16 @@
 use super::state::Shared;
 use mlua::ffi::{self, lua_Debug, lua_State};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 /// How often the watchdog looks.
-const LOOK: Duration = Duration::from_millis(500);
+const LOOK: Duration = Duration::from_millis(100);
 /// Looks between one attempt to stop a script and the next, stronger one.
-const PAUSE: u64 = 10;
+const PAUSE: u64 = 50;
 /// Looks, for the first attempt and each further one, once all is to end.
-const SHORT: u64 = 2;
+const SHORT: u64 = 10;
 /// What is said of a script that does not let itself be stopped.
 const STUCK: &str = "a script has run on without asking for anything, and cannot be interrupted: how long it \
                      may is PRONY_LUA_PATIENCE, in seconds";
@@ -29,9 +29,16 @@ pub struct Beat {
     /// Odd while a state runs.
     turns: AtomicU64,
     state: AtomicPtr<lua_State>,
+    /// More than one state is run here, and their run has begun: who runs on keeps others waiting.
+    has_others: AtomicBool,
 }
 
 impl Beat {
+    /// From now on a state that runs on keeps others of the same thread waiting.
+    pub fn has_others(&self) {
+        self.has_others.store(true, Ordering::Relaxed);
+    }
+
     /// A state begins to run.
     pub fn enter(&self, state: *mut lua_State) {
         self.state.store(state, Ordering::Relaxed);
@@ -108,6 +115,7 @@ impl Watch {
 fn watchdog(watch: &Weak<Watch>, shared: &Shared) {
     let settings = &shared.settings;
     let patience = settings.patience_s * 1000 / LOOK.as_millis() as u64;
+    let mut waits = 0;
     loop {
         std::thread::sleep(LOOK);
         let Some(watch) = watch.upgrade() else {
@@ -126,6 +134,14 @@ fn watchdog(watch: &Weak<Watch>, shared: &Shared) {
                     ..Seen::default()
                 };
                 continue;
+            }
+            // Seen again in the same turn: that has lasted for the time between two looks at least. Once
+            // may be the machine's doing.
+            if beat.has_others.load(Ordering::Relaxed) && !settings.is_over() {
+                waits += 1;
+                if waits == 2 {
+                    settings.listener.kept_waiting();
+                }
             }
             match seen.look(patience, pause) {
                 Some(1) => interrupt(beat, turns, once),

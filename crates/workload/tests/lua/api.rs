@@ -1,6 +1,7 @@
 //! Each call of the API.
 
 use crate::support::{Base, How, plain, ran};
+use prony_plan::QueryMode;
 
 #[test]
 fn statements_results_and_parameters() {
@@ -40,8 +41,6 @@ fn statements_results_and_parameters() {
             "bulk\t20\n",
             "many\t20\n",
             "bad argument #1 to 'query' (string expected, got nil)",
-            "second\tfalse\t",
-            "this thread has a connection already",
             "after\tfalse\t",
             "the connection is closed",
             "again\t1\nanew\t2\nprepared anew\t3\n",
@@ -62,6 +61,105 @@ fn closed_statements_are_closed_on_the_server() {
         let lines = ran.text.lines().filter(|line| line.starts_with("held"));
         assert_eq!(lines.collect::<Vec<_>>(), ["held\t1\t0"; 3], "{}", ran.text);
     }
+}
+
+#[test]
+fn a_thread_has_as_many_connections_as_it_asks_for() {
+    for base in Base::both() {
+        for mode in [QueryMode::Prepared, QueryMode::Simple] {
+            let how = How {
+                threads: 3,
+                events: 20,
+                mode,
+                ..How::default()
+            };
+            let ran = ran(&base, include_str!("scripts/several.lua"), "run", &how);
+            assert!(ran.failures.is_empty(), "{ran:?}");
+            for wanted in [
+                "differ\ttrue\ttrue\n",
+                "prepared\ttrue\ttrue\n",
+                "rows\t1\t2\n",
+                "open\t",
+                "after\tfalse\t",
+                "stale\tfalse\t",
+                "gone\t0\n",
+                "back\ttrue\n",
+                "anew\t5\tfalse\t",
+            ] {
+                assert_eq!(
+                    ran.text.matches(wanted).count(),
+                    3,
+                    "{wanted}\n{}",
+                    ran.text
+                );
+            }
+            assert!(
+                ran.text.contains("the connection is closed"),
+                "{}",
+                ran.text
+            );
+            // Of each event: one on every connection.
+            assert_eq!((ran.events, ran.queries.reads), (60, 180), "{ran:?}");
+            base.execute("drop table several_0, several_1, several_2");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_utf_8_goes_as_it_is() {
+    let base = Base::maria();
+    for mode in [QueryMode::Prepared, QueryMode::Simple] {
+        let how = How {
+            mode,
+            ..How::default()
+        };
+        let ran = ran(&base, include_str!("scripts/bytes.lua"), "run", &how);
+        assert!(ran.failures.is_empty(), "{ran:?}");
+        for wanted in [
+            "text\t636166C3A9\tFFFE\t5\n",
+            "back\ttrue\n",
+            "bound\t1\n",
+            "same\ttrue\t6E61C3AF7665\n",
+            "wrong\tfalse\t",
+            "[select '\u{fffd}' from nosuch]\n",
+            "shown \u{fffd}\n",
+        ] {
+            assert!(ran.text.contains(wanted), "{mode:?} {wanted}\n{}", ran.text);
+        }
+        base.execute("drop table bytes");
+    }
+    // PostgreSQL says itself what it does not take, and takes what is right in its encoding.
+    let base = Base::postgres();
+    let script = "function thread_init() con = sysbench.sql.driver():connect() \
+                  con:query(\"set client_encoding = 'latin1'\") \
+                  print(con:query_row(\"select length('caf\\233')\")) \
+                  local s = con:prepare('select length(?)') \
+                  local p = s:bind_create(sysbench.sql.type.VARCHAR) s:bind_param(p) p:set('\\228\\246\\252') \
+                  print(s:execute():fetch_row()[1]) end function event() return true end";
+    let ran = plain(&base, script);
+    assert_eq!(
+        (ran.text.as_str(), ran.failures.len()),
+        ("4\n3\n", 0),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn further_results_come_one_by_one_in_the_newer_version() {
+    let base = Base::maria();
+    let how = How {
+        newer: true,
+        ..How::default()
+    };
+    let ran = ran(&base, include_str!("scripts/results.lua"), "run", &how);
+    assert!(ran.failures.is_empty(), "{ran:?}");
+    assert_eq!(
+        ran.text,
+        "1:1:1:true 0:0:-:true 1:2:5:false\n\
+         2:1:1:true 1:1:x:true 3:0:-:false\n\
+         2:1:1:true 1:1:x:true 3:0:-:false\n\
+         1:1:7:false\n"
+    );
 }
 
 #[test]

@@ -85,11 +85,6 @@ fn mistakes_are_named_with_file_and_line() {
             "FATAL: `thread_run' function failed: ./t.lua:1: SQL API error: the statement has 1 parameters, \
              and 0 are bound\n",
         ),
-        (
-            "function event() con:query('select \\255') end",
-            "FATAL: `thread_run' function failed: ./t.lua:1: SQL error, errno = 0, state = '00000': the \
-             statement is not text in UTF-8, which is all that Prony sends\n",
-        ),
     ] {
         let ran = plain(&base, &format!("{con} {script}"));
         assert_eq!(ran.text, said, "{script}");

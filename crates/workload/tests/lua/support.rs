@@ -98,8 +98,17 @@ impl Heard {
 }
 
 impl Listener for Heard {
-    fn shown(&self, text: &str) {
-        self.say(text);
+    fn shown(&self, text: &[u8]) {
+        self.say(&String::from_utf8_lossy(text));
+    }
+    fn unreachable(&self, lines: &str) {
+        self.say(lines);
+    }
+    fn refused(&self, error: &prony_server::control::Error) {
+        self.say(&format!("{error}\n"));
+    }
+    fn kept_waiting(&self) {
+        self.say("KEPT WAITING\n");
     }
     fn fatal(&self, text: &str) {
         self.say(&format!("FATAL: {text}\n"));
@@ -201,6 +210,8 @@ fn settings(base: &Base, script: &str, command: &str, how: &How, heard: &Arc<Hea
         threads: how.threads,
         driver: base.driver,
         server: Some(base.target.clone()),
+        no_driver: None,
+        no_server: None,
         ignored: how.ignored.clone(),
         random: Random {
             default: Distribution::Uniform,
@@ -303,6 +314,7 @@ fn go(
         seed: 5,
         interrupt: &heard.ended,
         tap: None,
+        refused: None,
     };
     let driven = match run(&job, &mut Silent) {
         Ok(driven) => driven,

@@ -160,6 +160,7 @@ pub fn ran(
         seed: 5,
         interrupt: &AtomicBool::new(false),
         tap: None,
+        refused: None,
     };
     let Driven {
         collected,

@@ -190,6 +190,7 @@ pub fn ran(base: &Base, options: &[(&str, &str)], drive: &DrivePlan, seed: u64) 
         seed,
         interrupt: &AtomicBool::new(false),
         tap: None,
+        refused: None,
     };
     let driven = run(&job, &mut Silent).expect("the run starts");
     assert_eq!(driven.failure, None);

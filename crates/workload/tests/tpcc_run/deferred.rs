@@ -55,6 +55,7 @@ fn deliveries(name: &str, profile: &str, seed: u64) -> (Vec<(Sample, Sample)>, W
         seed,
         interrupt: &AtomicBool::new(false),
         tap: Some(&tap),
+        refused: None,
     };
     run(&job, &mut Silent).expect("it starts");
     assert_eq!(findings(&base), [""; 0]);

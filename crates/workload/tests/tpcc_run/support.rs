@@ -121,6 +121,7 @@ pub fn ran_program(base: &Base, program: &OrderEntryProgram, drive: &DrivePlan, 
         seed,
         interrupt: &AtomicBool::new(false),
         tap: None,
+        refused: None,
     };
     let driven = run(&job, &mut Silent).expect("the run starts");
     assert!(driven.events.is_empty(), "{:?}", driven.events);

@@ -225,6 +225,7 @@ fn drive(
         seed: ready.seed,
         interrupt: &interrupt,
         tap: Some(&tap),
+        refused: None,
     };
     let (tell, hear) = std::sync::mpsc::channel();
     let mut watch = Watch::new(Keeper::new(writer, run), tell);

@@ -77,6 +77,7 @@ pub fn run(
                 .log
                 .is_some()
                 .then_some(&tap as &(dyn Fn(usize) -> Box<dyn prony_drive::Tap> + Sync)),
+            refused: None,
         },
         &mut watch,
     );

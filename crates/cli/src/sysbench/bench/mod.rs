@@ -21,7 +21,7 @@ use prony_dialect::sysbench::{
     debug, drive_plan, failing_function, fatal, function_failed, progress, repeated, report,
     threads_late,
 };
-use prony_drive::{ConnectError, Driven, Error, Incident, Job};
+use prony_drive::{ConnectError, Driven, Error, Hear, Incident, Job};
 use prony_plan::{DrivePlan, WorkloadPlan};
 use prony_server::{Facts, Target};
 use prony_session::Program;
@@ -54,6 +54,8 @@ pub struct Bench<'a> {
     pub processors: usize,
     /// How figures are told.
     pub texts: &'a dyn Texts,
+    /// Hears why a connection is refused that a script asked for.
+    pub refused: Option<Hear<'a>>,
 }
 
 /// Processors of this machine that this process may use.
@@ -70,6 +72,9 @@ pub trait Texts {
 
     /// The run is kept here, for whoever may have to end the process in the middle of it.
     fn keeps(&self, _kept: &Kept) {}
+
+    /// All threads have begun.
+    fn begun(&self) {}
 
     /// A line of `--report-interval`.
     fn progress(&self, figures: &Progress) -> String {
@@ -122,6 +127,7 @@ pub fn run(
             seed,
             interrupt: &interrupt,
             tap: Some(&tap),
+            refused: bench.refused,
         },
         &mut watch,
     );

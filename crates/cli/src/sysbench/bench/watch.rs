@@ -154,6 +154,7 @@ impl Observer for Watch<'_> {
             self.call.log(Level::Debug, &debug(&text));
         }
         self.call.log(Level::Notice, THREADS_STARTED);
+        self.bench.texts.begun();
         self.shape = start.shape;
         let start_ns = start.schedule.window_start_ns();
         self.line = Totals::new(start_ns, start.shape);

@@ -4,14 +4,14 @@
 
 use super::super::bench;
 use super::super::call::{Call, Ended};
-use super::super::connection;
 use super::ear::Ear;
 use crate::signals::Signals;
-use prony_dialect::sysbench::{Driver, NOT_CONNECTED, Settings, drive_plan, function_failed};
-use prony_drive::{ConnectError, Error, Incident, Job, Observer, Start};
+use prony_dialect::sysbench::{Driver, Settings, drive_plan};
+use prony_drive::{Incident, Job, Observer, Start};
 use prony_measure::{Row, Schedule};
 use prony_plan::{DrivePlan, Pace, Stop};
 use prony_server::Target;
+use prony_server::control::Failure;
 use prony_workload::lua::LuaProgram;
 use std::time::Duration;
 
@@ -56,6 +56,7 @@ impl Order<'_> {
             ..plan
         };
         let interrupt = self.signals.flag();
+        let refused = |failures: &[Failure]| self.ear.unreached(driver, failures);
         let job = Job {
             program,
             target,
@@ -64,21 +65,10 @@ impl Order<'_> {
             seed: plan.seed.unwrap_or(0),
             interrupt: &interrupt,
             tap: None,
+            refused: Some(&refused),
         };
-        let driven = prony_drive::run(&job, &mut Nobody).map_err(|error| {
-            let function = "sysbench.cmdline.call_command";
-            match error {
-                Error::Connect {
-                    source: ConnectError::Refused { failures, .. },
-                    ..
-                } => {
-                    let database = &self.settings.database;
-                    let lines = connection::unreachable(database, driver, &failures);
-                    call.fails(&(lines + &function_failed(function, None, NOT_CONNECTED)))
-                }
-                other => call.fails_with(&other.to_string()),
-            }
-        })?;
+        let driven = prony_drive::run(&job, &mut Nobody);
+        let driven = driven.map_err(|error| call.fails_with(&error.to_string()))?;
         if self.ear.is_fatal() {
             return Err(Ended::Status(1));
         }

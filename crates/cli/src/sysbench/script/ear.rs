@@ -4,12 +4,14 @@
 //! tell the same failure once a thread.
 
 use super::super::bench::Kept;
-use super::super::call::{Call, print};
+use super::super::call::{Call, show, tell};
+use super::super::connection;
 use crate::signals::Signals;
 use prony_dialect::sysbench::{
-    Driver, Level, Printed, Script, THREADS_FAILED, driver, fatal, function_failed, mysql_failed,
-    mysql_not_prepared, pgsql_failed, pgsql_not_prepared, repeated, warning,
+    Database, Driver, Level, Script, THREADS_FAILED, driver, fatal, function_failed, mysql_failed,
+    mysql_not_prepared, pgsql_failed, pgsql_not_prepared, repeated, threads_late, warning,
 };
+use prony_server::control::{Error, Failure};
 use prony_workload::lua::{Listener, SqlFailure, Step};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -17,10 +19,21 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 /// libpq's number of a result that is an error.
 const FATAL_ERROR: u32 = 7;
 
+/// What is said of a script that blocks.
+const KEPT_WAITING: &str = "prony: the script ran for 0.1 s and more without asking the database for anything \
+    (os.execute, io.popen, a socket of its own, a long computation?): the other users of its thread had to wait \
+    meanwhile, and their figures have that in them\n";
+
 /// Hears all states of a script.
 pub struct Ear {
     call: Call,
     driver: Driver,
+    database: Database,
+    /// Time for threads to begin, seconds.
+    within_s: u32,
+    /// Threads are about to begin: one that does not get its connection in time ends the run.
+    begins: AtomicBool,
+    is_late: AtomicBool,
     /// Their flag is set by the first function that gives up, too.
     signals: Signals,
     /// The run in the store, while there is one.
@@ -36,6 +49,10 @@ impl Ear {
         Ear {
             call: Call::new(&asked.settings, call.shown.clone()),
             driver: driver(&asked.settings.database).unwrap_or(Driver::Mysql),
+            database: asked.settings.database.clone(),
+            within_s: asked.settings.thread_init_timeout_s,
+            begins: AtomicBool::new(false),
+            is_late: AtomicBool::new(false),
             signals: signals.clone(),
             kept: OnceLock::new(),
             is_fatal: AtomicBool::new(false),
@@ -46,6 +63,34 @@ impl Ear {
     /// Whether a function has given up, and it was told.
     pub fn is_fatal(&self) -> bool {
         self.is_fatal.load(Ordering::Relaxed)
+    }
+
+    /// Threads of a run are about to begin, or have begun.
+    pub fn begins(&self, begins: bool) {
+        self.begins.store(begins, Ordering::Relaxed);
+    }
+
+    /// Whether the run ended because threads did not begin in time.
+    pub fn is_late(&self) -> bool {
+        self.is_late.load(Ordering::Relaxed)
+    }
+
+    /// A connection that a thread asked for was refused.
+    pub fn unreached(&self, driver: Driver, failures: &[Failure]) {
+        if connection::is_late(failures) && self.begins.load(Ordering::Relaxed) {
+            self.log(Level::Fatal, &fatal(&threads_late(self.within_s)));
+            self.is_late.store(true, Ordering::Relaxed);
+            self.end();
+            return;
+        }
+        let lines = connection::unreachable(&self.database, driver, failures);
+        self.log(Level::Fatal, &lines);
+    }
+
+    /// All is to end at once, and why is told.
+    fn end(&self) {
+        self.is_fatal.store(true, Ordering::Relaxed);
+        self.signals.flag().store(true, Ordering::Relaxed);
     }
 
     /// The run is kept here.
@@ -81,11 +126,21 @@ impl Ear {
 }
 
 impl Listener for Ear {
-    fn shown(&self, text: &str) {
-        print(&Printed {
-            stdout: text.to_owned(),
-            stderr: String::new(),
-        });
+    fn shown(&self, text: &[u8]) {
+        show(text);
+    }
+
+    fn unreachable(&self, lines: &str) {
+        self.log(Level::Fatal, lines);
+    }
+
+    fn refused(&self, error: &Error) {
+        let lines = connection::refused(&self.database, self.driver, error);
+        self.log(Level::Fatal, &lines);
+    }
+
+    fn kept_waiting(&self) {
+        tell(KEPT_WAITING);
     }
 
     fn fatal(&self, text: &str) {
@@ -124,8 +179,7 @@ impl Listener for Ear {
                 &(function_failed(function, None, reason) + &more),
             );
         }
-        self.is_fatal.store(true, Ordering::Relaxed);
-        self.signals.flag().store(true, Ordering::Relaxed);
+        self.end();
     }
 
     fn done_failed(&self, reason: &str) {

@@ -104,6 +104,11 @@ impl Texts for Hooks<'_> {
 
     fn keeps(&self, kept: &Kept) {
         self.ear.keeps(kept);
+        self.ear.begins(true);
+    }
+
+    fn begun(&self) {
+        self.ear.begins(false);
     }
 
     fn progress(&self, figures: &Progress) -> String {

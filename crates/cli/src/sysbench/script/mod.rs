@@ -16,23 +16,39 @@ use crate::signals::Signals;
 use ear::Ear;
 use hooks::Hooks;
 use prony_dialect::sysbench::{
-    Driver, Level, NO_DRIVER, NOT_CONNECTED, Printed, Script, THREADS_FAILED, WORKERS, fatal,
-    function_failed, ps_mode, run_header, unknown_command,
+    Driver, EXIT_LATE, Level, NO_DRIVER, NOT_CONNECTED, Printed, Script, Settings, WORKERS,
+    function_failed, ps_mode, run_header, unknown_command, unsupported_of_driver,
 };
 use prony_plan::WorkloadPlan;
-use prony_server::{Control, Target};
+use prony_server::control::Failure;
+use prony_server::{Control, Facts, Target};
 use prony_workload::lua::{self, Command, LUA, LuaProgram, Refused, Task};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Time for the server to say what it is before a run, which may do without it.
+const KNOWN_WITHIN: Duration = Duration::from_secs(5);
 
 /// Does what is asked of a script.
 ///
 /// # Errors
 /// All has been said.
 pub fn obey(call: &Call, asked: &Script) -> Result<(), Ended> {
+    let mysql = &asked.settings.database.mysql;
+    if let Some(why) = unsupported_of_driver(mysql) {
+        return Err(call.fails_with(&why));
+    }
     let signals = Signals::listen().map_err(|error| call.fails_with(&error.to_string()))?;
     let server = server(asked);
+    // Whoever wants a driver is told what is wrong with it; a script may do without.
+    let mut asked = asked.clone();
+    let database = &mut asked.settings.database;
+    if ps_mode(database).is_err() {
+        "auto".clone_into(&mut database.ps_mode);
+    }
+    let asked = &asked;
     let ear = Arc::new(Ear::new(call, asked, &signals));
-    let settings = settings::of(call, asked, server.as_ref().ok(), &ear, signals.flag())?;
+    let settings = settings::of(call, asked, &server, &ear, signals.flag())?;
     let path = settings.path.clone();
     let script = lua::Script::open(settings).map_err(|refused| says(call, &refused))?;
     let scene = Scene {
@@ -95,9 +111,40 @@ type Server = Result<(Driver, Target), (String, &'static str)>;
 
 fn server(asked: &Script) -> Server {
     let database = &asked.settings.database;
+    connection::warn_of_cipher(database);
     let known = prony_dialect::sysbench::driver(database).and_then(|_| ps_mode(database));
     known.map_err(|lines| (lines, NO_DRIVER))?;
-    connection::target(database).map_err(|lines| (lines, NOT_CONNECTED))
+    let within_s = asked.settings.thread_init_timeout_s;
+    connection::target(database, within_s).map_err(|lines| (lines, NOT_CONNECTED))
+}
+
+/// The server; where there is none, the script is told as soon as it wants one.
+fn reachable(settings: &Settings, server: Server) -> (Driver, Target) {
+    server.unwrap_or_else(|_| {
+        let driver = prony_dialect::sysbench::driver(&settings.database);
+        let driver = driver.unwrap_or(Driver::Mysql);
+        (driver, connection::nowhere(driver))
+    })
+}
+
+/// What the server says of itself, for the store. A script may do without one: then nothing is known.
+fn known(driver: Driver, target: &Target) -> (Facts, Reached) {
+    let mut target = target.clone();
+    let within = target.connect_timeout.unwrap_or(KNOWN_WITHIN);
+    target.connect_timeout = Some(within.min(KNOWN_WITHIN));
+    match Control::connect(&target) {
+        Ok(mut control) => {
+            let facts = prony_server::observe(&mut control).unwrap_or_default();
+            (facts, Reached::of(&control))
+        }
+        Err(_) => {
+            let engine = match driver {
+                Driver::Mysql => "mysql",
+                Driver::Pgsql => "postgresql",
+            };
+            (Facts::default(), Reached::nothing(engine))
+        }
+    }
 }
 
 /// Says why a script is refused.
@@ -121,12 +168,6 @@ fn refuses(text: &str) -> Ended {
 }
 
 impl Scene<'_> {
-    /// A run whose threads did not begin.
-    fn not_begun(&self, lines: &str, reason: &str) -> Ended {
-        let lines = lines.to_owned() + &function_failed("thread_init", None, reason);
-        self.call.fails(&(lines + &fatal(THREADS_FAILED)))
-    }
-
     fn run(&self, server: Server) -> Result<(), Ended> {
         let Scene {
             call,
@@ -141,14 +182,8 @@ impl Scene<'_> {
         script.init().map_err(refused)?;
         call.log(Level::Notice, &(run_header(settings) + WORKERS));
         let hooks = Hooks::new(call, script, settings, ear).map_err(refused)?;
-        let (driver, target) = server.map_err(|(lines, reason)| self.not_begun(&lines, reason))?;
-        let mut control = Control::connect(&target).map_err(|error| {
-            let lines = connection::refused(&settings.database, driver, &error);
-            self.not_begun(&lines, NOT_CONNECTED)
-        })?;
-        let facts = prony_server::observe(&mut control).unwrap_or_default();
-        let reached = Reached::of(&control);
-        drop(control);
+        let (driver, target) = reachable(settings, server);
+        let (facts, reached) = known(driver, &target);
         let bench = Bench {
             settings,
             driver,
@@ -167,6 +202,7 @@ impl Scene<'_> {
             // Scripts may have much to do of their own, as in sysbench.
             processors: bench::processors(),
             texts: &hooks,
+            refused: Some(&|failures: &[Failure]| ear.unreached(driver, failures)),
         };
         // Asked when all threads are done, before anything is reported.
         let told = || {
@@ -176,7 +212,10 @@ impl Scene<'_> {
         let ended = bench::run(call, &bench, self.signals, &told);
         // For a list that the last report itself began, or that none followed.
         hooks.end();
-        ended?;
+        ended.map_err(|ended| match ear.is_late() {
+            true => Ended::Status(EXIT_LATE),
+            false => ended,
+        })?;
         script.done().map_err(refused)
     }
 
@@ -195,11 +234,7 @@ impl Scene<'_> {
             ear: self.ear,
             signals: self.signals,
         };
-        let (driver, target) = server.map_err(|(lines, reason)| {
-            let function = "sysbench.cmdline.call_command";
-            self.call
-                .fails(&(lines + &function_failed(function, None, reason)))
-        })?;
+        let (driver, target) = reachable(&self.asked.settings, server);
         scene.carry_out(driver, &target, &program)
     }
 }

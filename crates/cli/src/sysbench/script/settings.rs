@@ -7,9 +7,9 @@ use super::super::host::System;
 use super::ear::Ear;
 use super::refuses;
 use prony_dialect::sysbench::{
-    Compat, Driver, Printed, Random as AskedRandom, Script, ScriptSource, Sort, driver, find_option,
+    Compat, Driver, NO_DRIVER, NOT_CONNECTED, Printed, Random as AskedRandom, Script, ScriptSource,
+    Sort, driver, find_option,
 };
-use prony_server::Target;
 use prony_workload::lua::{self, Given, Random, Settings, Value};
 use prony_workload::oltp::distribution::Distribution;
 use std::io::{IsTerminal, Read};
@@ -29,7 +29,7 @@ const MEMORY_VARIABLE: &str = "PRONY_LUA_MEMORY";
 pub fn of(
     call: &Call,
     asked: &Script,
-    server: Option<&(Driver, Target)>,
+    server: &super::Server,
     ear: &Arc<Ear>,
     end: Arc<AtomicBool>,
 ) -> Result<Settings, Ended> {
@@ -54,7 +54,9 @@ pub fn of(
         given: asked.extras.iter().map(given).collect(),
         threads: settings.threads,
         driver,
-        server: server.map(|(_, target)| target.clone()),
+        server: server.as_ref().ok().map(|(_, target)| target.clone()),
+        no_driver: missing(server, NO_DRIVER),
+        no_server: missing(server, NOT_CONNECTED),
         ignored: database.mysql.ignored.clone(),
         random: random(&settings.random),
         search_path: System::default().search().to_owned(),
@@ -65,6 +67,12 @@ pub fn of(
         end,
         listener: Arc::clone(ear) as Arc<dyn lua::Listener>,
     })
+}
+
+/// The lines of the log about this one of what can be missing.
+fn missing(server: &super::Server, what: &str) -> Option<String> {
+    let (lines, missing) = server.as_ref().err()?;
+    (*missing == what).then(|| lines.clone())
 }
 
 fn variable(name: &str) -> Option<String> {

@@ -6,7 +6,7 @@
 use super::{Op, Ring};
 use crate::io::socket::AskStamp;
 use crate::io::{Slot, What};
-use io_uring::types::Fixed;
+use io_uring::types::{Fd, Fixed};
 use io_uring::{opcode, squeue};
 use std::io;
 use std::mem::zeroed;
@@ -59,6 +59,10 @@ impl Ring {
 
     pub(super) fn push_send(&mut self, slot: Slot, stamp: bool) -> io::Result<()> {
         let tag = self.tag(Op::Send, slot);
+        let unregistered = match slot < self.registered {
+            true => None,
+            false => self.fd(slot),
+        };
         let connection = &mut self.slots[slot as usize];
         let (at, length) = (connection.out.as_mut_ptr(), connection.out.len());
         let awaited = length > SMALL_BYTES || std::mem::take(&mut connection.stalled);
@@ -81,13 +85,18 @@ impl Ring {
             send.header.msg_iovlen = 1;
             send.header.msg_control = (&raw mut send.ask).cast();
             send.header.msg_controllen = size_of::<AskStamp>();
-            opcode::SendMsg::new(Fixed(slot), &raw const send.header)
-                .flags(flags as u32)
-                .build()
+            let header = &raw const send.header;
+            let send = match unregistered {
+                None => opcode::SendMsg::new(Fixed(slot), header),
+                Some(fd) => opcode::SendMsg::new(Fd(fd), header),
+            };
+            send.flags(flags as u32).build()
         } else {
-            opcode::Send::new(Fixed(slot), at, length as u32)
-                .flags(flags)
-                .build()
+            let send = match unregistered {
+                None => opcode::Send::new(Fixed(slot), at, length as u32),
+                Some(fd) => opcode::Send::new(Fd(fd), at, length as u32),
+            };
+            send.flags(flags).build()
         };
         self.push(&entry.flags(quiet).user_data(tag))?;
         self.batch.push(slot);

@@ -33,7 +33,13 @@ impl Reply {
 
     /// Rows that the last command changed or returned.
     pub(crate) fn affected(&self) -> u64 {
-        self.parts.last().map_or(0, |part| match part.columns {
+        let last = self.parts.len().saturating_sub(1);
+        self.affected_by(last)
+    }
+
+    /// Rows that the command of result `result` (from 0) changed or returned.
+    pub(crate) fn affected_by(&self, result: usize) -> u64 {
+        self.parts.get(result).map_or(0, |part| match part.columns {
             0 => part.affected,
             _ => part.rows,
         })

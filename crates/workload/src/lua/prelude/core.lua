@@ -15,7 +15,7 @@ local FIRST, LAST = 9007199254740001, 9007199254740031
 
 for place, name in ipairs({
    "QUERY", "EXECUTE", "PREPARE", "ROWS", "MORE", "START", "STOP", "FORGET", "SLEEP", "RENEW", "COUNT", "FAIL",
-   "LINGER", "READY", "NEXT", "CLOSE",
+   "LINGER", "READY", "NEXT", "CLOSE", "CONNECT", "DISCONNECT", "LINE", "RESULTS", "RESULT",
 }) do
    core[name] = FIRST - 1 + place
 end

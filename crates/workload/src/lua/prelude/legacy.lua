@@ -35,7 +35,12 @@ local con
 
 local function connection()
    if not con or not con.open then
-      con = sql.driver():connect()
+      local driver = sql.driver()
+      local ok, made = pcall(driver.connect, driver)
+      if not ok then
+         error("Failed to connect to the database", 3)
+      end
+      con = made
    end
    return con
 end

@@ -44,8 +44,6 @@ local result, result_meta = class("result")
 -- Drivers ---------------------------------------------------------------------------------------
 
 local the_driver = setmetatable({ kind = host.driver }, driver_meta)
--- The loop gives each thread one connection.
-local connected
 
 function sql.driver(name)
    if name == nil then
@@ -60,6 +58,10 @@ function sql.driver(name)
       end
       error("failed to initialize the DB driver", 2)
    end
+   if host.no_driver then
+      host.unreachable(host.no_driver)
+      error("failed to initialize the DB driver", 2)
+   end
    return the_driver
 end
 
@@ -67,26 +69,47 @@ function driver:name()
    return self.kind
 end
 
-function driver:connect()
-   -- The front's states have none of the loop's.
-   if connected and not host.is_front then
-      error("connection creation failed: this thread has a connection already, and Prony gives each thread one;"
-         .. " disconnect the first, or share it", 2)
+-- The connection that the loop takes what is asked for; the others are turned to first.
+local current
+-- Lines whose connections the script has lost sight of: they are closed before the next one is opened.
+local lost = {}
+
+local function open(con, level)
+   for i = #lost, 1, -1 do
+      ask(core.DISCONNECT, lost[i])
+      lost[i] = nil
    end
-   local self_ = setmetatable({
-      open = true, sql_errno = 0, sql_state = "00000", sql_errmsg = "", error = sql.error.NONE,
-   }, connection_meta)
-   self_.result = setmetatable({ connection = self_, nrows = 0, nfields = 0 }, result_meta)
-   if core.left then
-      local ok, number, state, message = ask(core.RENEW)
-      if not ok then
-         host.unreachable(number, state, message)
-         error("connection creation failed", 2)
-      end
+   if host.no_server then
+      host.unreachable(host.no_server)
+      error("connection creation failed", level + 1)
    end
+   local line = ask(core.CONNECT)
+   if not line then
+      error("connection creation failed", level + 1)
+   end
+   con.line, con.open, current = line, true, con
+   con.guard = core.ffi.gc(core.ffi.new("char[1]"), function()
+      lost[#lost + 1] = line
+   end)
    host.has_connected()
-   connected = self_
-   return self_
+end
+
+local function turn_to(con, level)
+   if not con or not con.open then
+      error("the connection is closed", level + 1)
+   end
+   ask(core.LINE, con.line)
+   current = con
+end
+
+function driver:connect()
+   local con = setmetatable({
+      open = false, sql_errno = 0, sql_state = "00000", sql_errmsg = "", error = sql.error.NONE,
+      statements = setmetatable({}, { __mode = "k" }),
+   }, connection_meta)
+   con.result = setmetatable({ connection = con, nrows = 0, nfields = 0, place = false }, result_meta)
+   open(con, 2)
+   return con
 end
 
 -- Connections -----------------------------------------------------------------------------------
@@ -114,21 +137,17 @@ local function answered(con, query, level, rows, fields, state, message, ignorab
       failed(con, query, fields, state, message, ignorable, level + 1)
    end
    local rs = con.result
-   rs.nrows, rs.nfields, rs.rows = rows, fields, nil
+   rs.nrows, rs.nfields, rs.rows, rs.place = rows, fields, nil, false
    return rs
-end
-
-local function must_be_open(con)
-   if not con or not con.open then
-      error("the connection is closed", 3)
-   end
 end
 
 function connection:query(text)
    if type(text) ~= "string" then
       error("bad argument #1 to 'query' (string expected, got " .. type(text) .. ")", 2)
    end
-   must_be_open(self)
+   if self ~= current then
+      turn_to(self, 2)
+   end
    local rs = answered(self, text, 2, ask(QUERY, text))
    return rs
 end
@@ -137,7 +156,9 @@ function connection:query_row(text)
    if type(text) ~= "string" then
       error("bad argument #1 to 'query_row' (string expected, got " .. type(text) .. ")", 2)
    end
-   must_be_open(self)
+   if self ~= current then
+      turn_to(self, 2)
+   end
    local rs = answered(self, text, 2, ask(QUERY, text))
    if rs.nrows == 0 or rs.nfields == 0 then
       return nil
@@ -149,34 +170,48 @@ function connection:prepare(text)
    if type(text) ~= "string" then
       error("bad argument #1 to 'prepare' (string expected, got " .. type(text) .. ")", 2)
    end
-   must_be_open(self)
+   if self ~= current then
+      turn_to(self, 2)
+   end
    local id, count, state, message = ask(core.PREPARE, text)
    if not id then
       self.sql_errno, self.sql_state, self.sql_errmsg = count, state, message
       error("SQL API error", 2)
    end
-   return setmetatable({
+   local made = setmetatable({
       connection = self, id = id, expected = count, bound = 0, params = {}, text = text,
    }, statement_meta)
+   self.statements[made] = true
+   return made
 end
 
 function connection:disconnect()
    if self.open then
       self.open = false
-      connected = nil
-      -- The loop keeps the connection; who connects again gets a fresh one.
-      core.left = true
+      if current == self then
+         current = nil
+      end
+      core.ffi.gc(self.guard, nil)
+      -- The next connection on this line has statements of its own.
+      for made in pairs(self.statements) do
+         made.id, self.statements[made] = nil, nil
+      end
+      ask(core.DISCONNECT, self.line)
    end
    return 0
 end
 
 function connection:reconnect()
-   local ok, number, state, message = ask(core.RENEW)
-   if not ok then
-      failed(self, "", number, state, message, false, 2)
+   if not self.open then
+      open(self, 2)
+   else
+      turn_to(self, 2)
+      local ok, number, state, message = ask(core.RENEW)
+      if not ok then
+         failed(self, "", number, state, message, false, 2)
+      end
    end
    ask(core.COUNT, 5, 1)
-   self.open, connected = true, self
    return 0
 end
 
@@ -197,11 +232,16 @@ local function flush(con)
    end
    local text = bulk.head .. concat(bulk.rows, ",", 1, bulk.count)
    bulk.count, bulk.size = 0, #bulk.head
+   if con ~= current then
+      turn_to(con, 3)
+   end
    answered(con, "INSERT", 3, ask(QUERY, text))
 end
 
 function connection:bulk_insert_init(text)
-   must_be_open(self)
+   if self ~= current then
+      turn_to(self, 2)
+   end
    self.bulk = { head = text, rows = {}, count = 0, size = #text }
    return 0
 end
@@ -229,13 +269,37 @@ function connection:bulk_insert_done()
    return 0
 end
 
--- 1.1: further results of a statement. The loop takes them together, and hands out the last.
+-- 1.1: further results of a statement. The loop has taken them all together; the first was answered.
+local function next_result(con)
+   if con ~= current then
+      turn_to(con, 3)
+   end
+   local rs = con.result
+   local place = (rs.place or 0) + 1
+   if place >= ask(core.RESULTS) then
+      return nil
+   end
+   rs.nrows, rs.nfields = ask(core.RESULT, place)
+   rs.place, rs.rows = place, nil
+   return rs
+end
+
+local function more_results(con)
+   if con ~= current then
+      turn_to(con, 3)
+   end
+   return (con.result.place or 0) + 1 < ask(core.RESULTS)
+end
+
+-- The driver of PostgreSQL has none, nor has 1.0.
+local has_more = host.newer and host.driver == "mysql"
+
 function connection:more_results()
-   return false
+   return has_more and more_results(self)
 end
 
 function connection:next_result()
-   return nil
+   return has_more and next_result(self) or nil
 end
 
 -- Statements ------------------------------------------------------------------------------------
@@ -273,7 +337,9 @@ function statement:execute()
    if not id then
       error("attempt to use an already closed statement", 2)
    end
-   must_be_open(con)
+   if con ~= current then
+      turn_to(con, 2)
+   end
    if n ~= self.expected then
       error("SQL API error: the statement has " .. self.expected .. " parameters, and " .. n .. " are bound", 2)
    end
@@ -299,12 +365,17 @@ function statement:execute()
 end
 
 function statement:next_result()
-   return nil
+   return has_more and next_result(self.connection) or nil
 end
 
 function statement:close()
+   local con = self.connection
    if self.id then
+      if con ~= current then
+         turn_to(con, 2)
+      end
       ask(core.CLOSE, self.id)
+      con.statements[self] = nil
       self.id = nil
    end
    return 0
@@ -375,7 +446,11 @@ function result:fetch_row()
          host.alert("attempt to fetch row from an empty result set")
          return nil
       end
-      rows = ask(core.ROWS)
+      local con = self.connection
+      if con ~= current then
+         turn_to(con, 2)
+      end
+      rows = ask(core.ROWS, self.place)
       self.rows, self.at = rows, 0
    end
    local at = self.at + 1
