@@ -16,6 +16,7 @@ pub mod file;
 pub mod plan;
 mod problem;
 mod read;
+pub mod scenario;
 mod section;
 pub mod sheet;
 mod suggest;

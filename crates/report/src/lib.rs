@@ -18,6 +18,8 @@ pub mod loading;
 pub mod price;
 pub mod problems;
 pub mod redraw;
+pub mod reproduced;
+pub mod scenarios;
 pub mod style;
 pub mod table;
 pub mod terminal;

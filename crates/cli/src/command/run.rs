@@ -15,6 +15,12 @@ use std::path::Path;
 
 /// Runs what was asked.
 pub fn run(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
+    let (order, look) = order(args, arguments)?;
+    carry_out(&order, &look)
+}
+
+/// What is to be run by these flags, and how the server is looked at meanwhile.
+pub fn order(args: &RunArgs, arguments: &[OsString]) -> Result<(Order, Look), Failure> {
     let flags = args.asked();
     let (asked, of) = if args.is_plan() {
         let file = plan::read(Path::new(&args.what))?;
@@ -30,12 +36,13 @@ pub fn run(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         json: args.json,
         store: !args.no_store,
         progress: args.progress,
+        scenario: None,
     };
     let look = Look {
         off: args.no_observe,
         metrics: args.server_metrics.clone(),
     };
-    carry_out(&order, &look)
+    Ok((order, look))
 }
 
 /// What was asked, for the Run document: each value with its place, and the command line as it was

@@ -57,6 +57,7 @@ pub fn begin(
     let settings = facts.settings.iter();
     Run {
         started_at: started_now(),
+        scenario: order.scenario.clone(),
         build: host::build(),
         host: host::host(),
         asked: order.asked.clone(),

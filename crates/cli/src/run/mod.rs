@@ -45,6 +45,8 @@ pub struct Order {
     pub store: bool,
     /// Time between lines of progress; zero for none.
     pub progress: Duration,
+    /// The published scenario that it repeats.
+    pub scenario: Option<prony_store::Scenario>,
 }
 
 /// Carries it out.

@@ -68,6 +68,7 @@ pub fn begin(
         json: false,
         store: true,
         progress: Duration::ZERO,
+        scenario: None,
     };
     let place = Place::given(target.clone(), target.describe());
     let loaded = Loaded {
