@@ -37,8 +37,10 @@ pub fn scenarios(args: &ScenariosArgs) -> Result<Exit, Failure> {
             .map(|table| {
                 let mut table = table.clone();
                 table.scenarios.retain(|one| wanted(one));
-                serde_json::to_value(table)
+                table
             })
+            .filter(|table| !table.scenarios.is_empty())
+            .map(serde_json::to_value)
             .collect::<Result<_, _>>()
             .map_err(anyhow::Error::from)?;
         output::show(|out, _| {
@@ -128,12 +130,25 @@ pub fn data(one: &Scenario) -> Option<String> {
     })
 }
 
+/// The same for a column.
+fn short_data(one: &Scenario) -> String {
+    let Some(scale) = one.scale else {
+        return "not said".to_owned();
+    };
+    let size = one.size(1.0);
+    match (size.table_size, size.range) {
+        (Some(rows), _) => format!("{} × {} rows", units::count(scale), units::count(rows)),
+        (_, Some(range)) => format!("scale {}, hot {} M", units::count(scale), range / 1_000_000),
+        _ => data(one).unwrap_or_default(),
+    }
+}
+
 fn row(one: &Scenario) -> Row {
     let figure = one.figures.first();
     Row {
         id: one.id.clone(),
         machine: machine(one),
-        data: data(one).unwrap_or_else(|| "not said".to_owned()),
+        data: short_data(one),
         clients: one.clients,
         figure: figure.map(|figure| (figure.measure.name().to_owned(), figure.value)),
         source: one.source.name().to_owned(),

@@ -16,6 +16,7 @@ mod modes;
 mod oltp;
 mod orders;
 mod pgbench;
+mod reproduce;
 mod script;
 mod secrecy;
 mod split;

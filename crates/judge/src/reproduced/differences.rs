@@ -106,7 +106,9 @@ fn memory(run: &Run, of: &Original) -> Option<Difference> {
     {
         return None;
     }
-    let words = |size: Option<u64>, none: &str| size.map_or(none.to_owned(), bytes);
+    // As machines are sold, in powers of two.
+    let gib = |size: u64| format!("{:.0} GiB", size as f64 / (1_u64 << 30) as f64);
+    let words = |size: Option<u64>, none: &str| size.map_or(none.to_owned(), gib);
     let there = words(of.memory_bytes, UNSAID);
     difference("memory", there, words(here, UNKNOWN))
 }

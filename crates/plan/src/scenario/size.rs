@@ -42,10 +42,19 @@ impl Scenario {
         self.sized(tables, Some(rows), shrink)
     }
 
-    /// Its size at another scale, such as one that the server's memory asks for.
+    /// Its size with as much data as `scale` units of the published rows, such as a server's memory asks
+    /// for. A number of tables stays, and their rows change.
     pub fn at_scale(&self, scale: u64) -> Size {
-        let shrink = scale as f64 / self.scale.unwrap_or(scale).max(1) as f64;
-        self.sized(scale, self.table_size(), shrink)
+        let published = self.scale.unwrap_or(scale).max(1);
+        let shrink = scale as f64 / published as f64;
+        let rows = |rows: u64| {
+            let rows = (rows as f64 * shrink).round() as u64;
+            rows.clamp(ROWS_LEAST, i32::MAX as u64)
+        };
+        match self.table_size() {
+            Some(size) => self.sized(published, Some(rows(size)), shrink),
+            None => self.sized(scale, None, shrink),
+        }
     }
 
     fn sized(&self, scale: u64, table_size: Option<u64>, shrink: f64) -> Size {

@@ -83,17 +83,13 @@ fn settings(
         ..Done::default()
     };
     let plan = WorkloadPlan {
-        name: one.workload.clone(),
+        // Tables of scripts are another workload's.
+        name: match one.script {
+            Some(_) => one.data().to_owned(),
+            None => one.workload.clone(),
+        },
         scale: None,
         options: one.options.clone(),
-    };
-    // The tables decide, and those of scripts are another workload's.
-    let plan = WorkloadPlan {
-        name: match one.workload.as_str() {
-            "hot-row" => plan.name,
-            _ => one.data().to_owned(),
-        },
-        ..plan
     };
     let metrics = args.server_metrics.as_deref();
     if let Some(sizing) = sizing::choose(&mut control, &args.cached, &plan, metrics)? {
