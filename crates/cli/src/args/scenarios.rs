@@ -125,9 +125,15 @@ pub struct CachedArgs {
     #[arg(long, value_name = "SHARE", help_heading = "Data", value_parser = parse_share)]
     pub cached: Option<f64>,
 
-    /// With --cached: fits into what [default: the memory of the server's machine where it is known,
-    /// else the server's own cache]
-    #[arg(long, value_name = "WHAT", help_heading = "Data", requires = "cached")]
+    /// With --cached: fits into the memory of the server's machine, or into the server's own cache
+    /// (shared_buffers, innodb_buffer_pool_size) [default: memory where it is known, else cache]
+    #[arg(
+        long,
+        value_name = "memory|cache",
+        help_heading = "Data",
+        requires = "cached",
+        hide_possible_values = true
+    )]
     pub cached_of: Option<CachedOf>,
 }
 

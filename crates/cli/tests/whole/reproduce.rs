@@ -207,7 +207,7 @@ fn clients_are_capped_by_the_server_and_a_share_of_its_cache_sizes_the_data() {
     assert_eq!((cached.share, cached.of.as_str()), (1.0, "shared_buffers"));
     assert_eq!(
         u64::from(run.workload.scale),
-        (cached.of_bytes as f64 / 15e6).round() as u64
+        (cached.of_bytes as f64 / 15.7e6).round() as u64
     );
     assert!(shown.contains("Cached: 100.0 % was asked for"), "{shown}");
     assert!(
@@ -260,6 +260,11 @@ fn restarted(bench: &Bench, server: &Server) {
 #[test]
 fn what_cannot_be_reproduced_is_said() {
     let bench = Bench::new("scenario_none");
+    let script = ok(&bench.local("scenarios hotset-2c16g-0.1b-ro --script"));
+    assert!(
+        script.contains("\n\\set aid random_gaussian(1, :range, 10.0)\n"),
+        "{script}"
+    );
     let output = bench.prony("reproduce mssql-2012-s2.large");
     assert_eq!(output.status.code(), Some(2));
     assert!(said(&output).contains("SQL Server, whose protocol Prony does not speak yet"));

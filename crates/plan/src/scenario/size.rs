@@ -78,7 +78,7 @@ impl Scenario {
 /// Bytes that a unit of a workload's scale takes once it is loaded, with indexes. Measured on
 /// PostgreSQL 15 and MariaDB 10.11 after `prony load`; absent where nothing is known of the workload.
 ///
-/// The documents have, by branch, 15 MB at scale 25,000 and 17 MB at 50,000, and by warehouse 94 MB.
+/// The documents have, by branch, 14.6 MB at scale 25,000 and 16.7 MB at 50,000, and by warehouse 94 MB.
 pub fn data_bytes(
     data: &str,
     options: &BTreeMap<String, toml::Value>,
@@ -86,13 +86,13 @@ pub fn data_bytes(
 ) -> Option<u64> {
     let mysql = engine == Engine::MySql;
     match data {
-        "tpcb" | "simple-update" | "select-only" => Some(15_000_000),
-        "tpcc" => Some(if mysql { 90_000_000 } else { 106_000_000 }),
+        "tpcb" | "simple-update" | "select-only" => Some(15_700_000),
+        "tpcc" => Some(if mysql { 88_000_000 } else { 102_000_000 }),
         "hot-row" | "bulk_insert" | "script" => None,
         oltp if oltp.starts_with("oltp_") || oltp.starts_with("select_random_") => {
             let rows = options.get("table_size").and_then(toml::Value::as_integer);
             let rows = rows.and_then(|rows| u64::try_from(rows).ok());
-            Some(rows.unwrap_or(ROWS) * if mysql { 240 } else { 255 })
+            Some(rows.unwrap_or(ROWS) * if mysql { 250 } else { 255 })
         }
         _ => None,
     }

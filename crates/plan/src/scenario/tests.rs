@@ -172,7 +172,7 @@ fn parts_and_shares_are_read() {
 fn data_is_sized_by_its_workload() {
     let none = BTreeMap::new();
     let bytes = |data| data_bytes(data, &none, Engine::PostgreSql);
-    // 30 % of 15 GB in the cache: 50 GB of data.
+    // 30 % of 52.3 GB fit into 15.7 GB.
     assert_eq!(
         scale_for(15_000_000_000, 0.3, bytes("tpcb").unwrap()),
         3_333

@@ -147,7 +147,7 @@ pub fn prewarm(control: &mut Control, tables: &[String], signals: &Signals) -> R
         (Product::Postgres, false) => {
             "by scans, which fill shared_buffers to a part only (the extension pg_prewarm would fill them)"
         }
-        _ => "by their keys",
+        _ => "row by row",
     };
     let tables_read = units::counted(tables.len() as u64, "table", "tables");
     output::tell(&format!(
