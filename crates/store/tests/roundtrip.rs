@@ -315,8 +315,7 @@ fn a_published_scenario_comes_back_and_a_run_of_its_own_names_none() {
     use prony_store::scenario::{Cached, Original, Published};
     let own = serde_json::to_string(&Run::default()).unwrap();
     assert!(!own.contains("scenario"), "{own}");
-    let mut run = Run::default();
-    run.scenario = Some(Scenario {
+    let scenario = Scenario {
         id: "tpcb-cached".into(),
         published: vec![Published {
             name: "TPS".into(),
@@ -333,7 +332,11 @@ fn a_published_scenario_comes_back_and_a_run_of_its_own_names_none() {
             ..Cached::default()
         }),
         ..Scenario::default()
-    });
+    };
+    let run = Run {
+        scenario: Some(scenario),
+        ..Run::default()
+    };
     let text = serde_json::to_string(&run).unwrap();
     assert_eq!(serde_json::from_str::<Run>(&text).unwrap(), run);
     // What a later Prony leaves out, or an earlier one did not know, is no mistake.

@@ -37,9 +37,9 @@ pub struct ScenariosArgs {
 /// Arguments of `prony reproduce`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Tables of the scenario's workload that are there already are replaced, as `prony load` does; tables of
-others are never touched. The new load is what the guides ask for between runs; --cleanup drops the
-tables at the end.
+Tables of the scenario's workload that are there already are replaced, as `prony load` does; tables
+of others are never touched. The new load is what the guides ask for between runs; --cleanup drops
+the tables at the end.
 
 Without --shrink, --minutes and --clients a scenario is run as published. Clients beyond those that
 the server has connections for are left out, unless --clients asks for them.

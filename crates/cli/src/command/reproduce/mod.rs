@@ -262,9 +262,26 @@ fn drive(
     run.no_store = args.no_store;
     run.progress = args.progress;
     run.server_metrics = args.server_metrics.clone();
-    let (mut order, look) = run::order(&run, arguments)?;
+    let (mut order, look) = run::order(&run, &without_restart(arguments))?;
     order.scenario = Some(note::note(one, done));
     carry_out(&order, &look)
+}
+
+/// The command line as it may be stored: what restarts a server may hold a secret in any form.
+fn without_restart(arguments: &[OsString]) -> Vec<OsString> {
+    const FLAG: &str = "--restart-command";
+    let mut is_value = false;
+    let stored = arguments.iter().map(|argument| {
+        let text = argument.to_string_lossy();
+        let shown = match (is_value, text.split_once('=')) {
+            (true, _) => "(not stored)".into(),
+            (false, Some((FLAG, _))) => format!("{FLAG}=(not stored)").into(),
+            _ => argument.clone(),
+        };
+        is_value = text == FLAG && !is_value;
+        shown
+    });
+    stored.collect()
 }
 
 /// Drops the workload's own tables.
@@ -277,4 +294,23 @@ fn clean(workload: &dyn Workload, target: &Target) -> Result<(), Failure> {
         output::tell(&format!("Dropped {}.", dropped.join(", ")));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_restarts_a_server_is_not_stored() {
+        let arguments = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
+        for words in [
+            &["prony", "--restart-command", "sshpass -p geheim", "x"][..],
+            &["prony", "--restart-command=sshpass -p geheim", "x"][..],
+        ] {
+            let stored = without_restart(&arguments(words));
+            assert!(!format!("{stored:?}").contains("geheim"), "{stored:?}");
+            assert_eq!(stored.len(), words.len());
+            assert_eq!(stored.last(), arguments(&["x"]).first());
+        }
+    }
 }
