@@ -174,7 +174,7 @@ fn data_is_sized_by_its_workload() {
     let bytes = |data| data_bytes(data, &none, Engine::PostgreSql);
     // 30 % of 52.3 GB fit into 15.7 GB.
     assert_eq!(
-        scale_for(15_000_000_000, 0.3, bytes("tpcb").unwrap()),
+        scale_for(15_700_000_000, 0.3, bytes("tpcb").unwrap()),
         3_333
     );
     assert_eq!(scale_for(1, 1.0, 15_000_000), 1);
