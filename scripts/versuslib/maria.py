@@ -3,18 +3,12 @@
 In: MariaDB's programs. Out: a server in a private directory, on a unix socket and a free port. Must
 never: run as root, outlive this process, or signal a process that it did not start.
 """
-import contextlib
 import os
-import pathlib
-import secrets
-import shutil
 import signal
-import socket
 import subprocess
-import tempfile
 import time
 
-from .server import Trouble, end_with_parent, server_user
+from .server import Throwaway, Trouble, end_with_parent, free_port, server_user
 
 PROGRAMS = {"server": ("mariadbd",), "install": ("mariadb-install-db",), "client": ("mariadb",)}
 
@@ -29,30 +23,16 @@ def find(role):
     raise Trouble(f"versus needs {PROGRAMS[role][0]}: apt install mariadb-server, or name its folder in PRONY_MARIADB_BINDIR")
 
 
-class Maria:
+class Maria(Throwaway):
     """A running server with a user `versus` and an empty database `sbtest`. Use it in a `with` block."""
 
+    END = ((signal.SIGTERM, 60), (signal.SIGKILL, 20))
     user = "versus"
     database = "sbtest"
 
     def __init__(self, settings):
-        """`settings`: name to value; durability settings are the server's own unless named here."""
-        self.settings = settings
+        super().__init__(settings)
         self.programs = {role: find(role) for role in PROGRAMS}
-        self.password = secrets.token_hex(16)
-        self.process = None
-
-    def __enter__(self):
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="prony-versus-", dir="/var/tmp"))
-        try:
-            self._start()
-        except BaseException:
-            self._stop()
-            raise
-        return self
-
-    def __exit__(self, *_):
-        self._stop()
 
     def _start(self):
         user = server_user()
@@ -69,9 +49,7 @@ class Maria:
         done = subprocess.run(install, capture_output=True, text=True, **common)
         if done.returncode != 0:
             raise Trouble("mariadb-install-db failed:\n" + done.stdout + done.stderr)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         start = self.directory / "start.sql"
         start.write_text(
             f"create database {self.database};\n"
@@ -105,15 +83,6 @@ class Maria:
                 said = str(problem)
             time.sleep(0.1)
         raise Trouble("the server did not start: " + said + "\n" + self.log.read_text()[-2000:])
-
-    def _stop(self):
-        if self.process is not None:
-            for number, seconds in ((signal.SIGTERM, 60), (signal.SIGKILL, 20)):
-                if self.process.poll() is None:
-                    self.process.send_signal(number)
-                    with contextlib.suppress(subprocess.TimeoutExpired):
-                        self.process.wait(seconds)
-        shutil.rmtree(self.directory, ignore_errors=True)
 
     def sql(self, text):
         """Runs statements by the client program, outside of what is measured; returns what they print."""

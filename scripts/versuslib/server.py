@@ -84,12 +84,14 @@ def end_with_parent(number):
     return in_child
 
 
-class Server:
-    """A running server. Use it in a `with` block."""
+class Throwaway:
+    """A server of one `with` block, in a private directory. What it is decides `_start`, which sets `process`."""
 
-    def __init__(self, bin_dir, settings):
+    #: How it is asked to end: a signal and the seconds that it gets, one after the other.
+    END = ()
+
+    def __init__(self, settings):
         """`settings`: name to value; durability settings are the server's own unless named here."""
-        self.bin_dir = bin_dir
         self.settings = settings
         self.password = secrets.token_hex(16)
         self.process = None
@@ -105,6 +107,32 @@ class Server:
 
     def __exit__(self, *_):
         self._stop()
+
+    def _stop(self):
+        if self.process is not None:
+            for number, seconds in self.END:
+                if self.process.poll() is None:
+                    self.process.send_signal(number)
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        self.process.wait(seconds)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def free_port():
+    """A port of loopback that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Server(Throwaway):
+    """A running PostgreSQL. Use it in a `with` block."""
+
+    END = ((signal.SIGINT, 30), (signal.SIGQUIT, 20), (signal.SIGKILL, 20))
+
+    def __init__(self, bin_dir, settings):
+        super().__init__(settings)
+        self.bin_dir = bin_dir
 
     def _start(self):
         user = server_user()
@@ -132,9 +160,7 @@ class Server:
         (data / "pg_hba.conf").write_text(
             "local all all trust\nhost all all 127.0.0.1/32 password\n"
         )
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         command = [self.bin_dir / "postgres", "-D", data, "-p", str(self.port)]
         command += ["-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={sock}"]
         for name, value in self.settings.items():
@@ -161,15 +187,6 @@ class Server:
                 break
             time.sleep(0.02)
         raise Trouble("the server did not start:\n" + self.log.read_text()[-2000:])
-
-    def _stop(self):
-        if self.process is not None:
-            for number, seconds in ((signal.SIGINT, 30), (signal.SIGQUIT, 20), (signal.SIGKILL, 20)):
-                if self.process.poll() is None:
-                    self.process.send_signal(number)
-                    with contextlib.suppress(subprocess.TimeoutExpired):
-                        self.process.wait(seconds)
-        shutil.rmtree(self.directory, ignore_errors=True)
 
     def host(self, network):
         """libpq's host for `unix` or `tcp`."""

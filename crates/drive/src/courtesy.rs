@@ -47,7 +47,7 @@ impl Courtesy {
 }
 
 /// Whether a worker with so many clients of the job shares its CPUs with a server that it keeps busy.
-pub fn fits(job: &Job, clients: usize) -> bool {
+fn fits(job: &Job, clients: usize) -> bool {
     job.plan.pace == Pace::Closed && clients >= CLIENTS_MIN && is_on_this_host(job.target)
 }
 

@@ -7,7 +7,6 @@ use crate::affinity;
 use crate::clock::Clock;
 use crate::connections::ConnectError;
 use crate::coordinate::{Coordinator, Message};
-use crate::courtesy;
 use crate::happening::{Happening, panic_text};
 use crate::io::epoll::Epoll;
 use crate::io::ring::{self, Ring};
@@ -151,10 +150,8 @@ pub fn run(job: &Job, observer: &mut dyn Observer) -> Result<Driven, Error> {
     let (engine, reason) = choose(job.plan.io)?;
     let routes = routes(job);
     run_with(job, &routes, engine, reason, observer, |share| {
-        let ring =
-            || Ok::<_, std_io::Error>(Ring::new(share)?.gathering(courtesy::fits(job, share)));
         Ok(match engine {
-            "ring" => Engine::<NoScript>::Ring(Box::new(ring()?)),
+            "ring" => Engine::<NoScript>::Ring(Box::new(Ring::new(share)?)),
             _ => Engine::Epoll(Box::new(Epoll::new(share)?)),
         })
     })

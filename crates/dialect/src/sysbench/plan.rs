@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Users that one thread of Prony's drives before another helps it.
 const USERS_A_THREAD: u32 = 32;
 
-/// How a run with these options is driven; `processors`: of this machine. A thread of sysbench is a
+/// How a run with these options is driven; `processors`: that it may keep busy. A thread of sysbench is a
 /// user here.
 ///
 /// # Errors

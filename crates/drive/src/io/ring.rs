@@ -50,10 +50,6 @@ pub struct Ring {
     /// What every receive asks for: no name, and room for stamps.
     receive_header: Box<libc::msghdr>,
     stamped_send: Box<StampedSend>,
-    /// Replies of a busy server gather before a wait ends.
-    gathers: bool,
-    /// When the last wait began, nanoseconds.
-    turned_ns: u64,
 }
 
 /// One connection of the engine.
@@ -92,33 +88,7 @@ pub fn probe() -> Result<(), String> {
         })
 }
 
-/// How a wait lets replies gather: at most so long, for at most so many. Measured with MariaDB on 2
-/// cores: from 16 connections on a query costs the client a quarter less, and no fewer come through.
-const GATHER_US: u32 = 20;
-const GATHER: usize = 4;
-/// A turn sooner than this after the last: the server answers faster than one reply a gather.
-const BUSY_NS: u64 = 50_000;
-
 impl Ring {
-    /// Lets replies of a busy server gather for a moment before a wait ends, if the kernel can (Linux
-    /// 6.12). For a server that shares this machine's CPUs: elsewhere the moment would be lost.
-    #[must_use]
-    pub fn gathering(mut self, wanted: bool) -> Self {
-        self.gathers = wanted && self.ring.params().is_feature_min_timeout();
-        self
-    }
-
-    /// The fewest completions that end a wait, and how long it waits for more than one of them, µs.
-    fn gather(&mut self, now_ns: u64, wait_ns: u64) -> (usize, u32) {
-        let is_busy = now_ns.saturating_sub(self.turned_ns) < BUSY_NS;
-        self.turned_ns = now_ns;
-        // Who waits for a time is not to miss it.
-        match self.gathers && is_busy && wait_ns > u64::from(GATHER_US) * 1000 {
-            true => (GATHER, GATHER_US),
-            false => (1, 0),
-        }
-    }
-
     /// An engine for this many connections. It must stay on the thread that made it.
     ///
     /// # Errors
@@ -161,8 +131,6 @@ impl Ring {
             batch: Vec::with_capacity(connections),
             receive_header,
             stamped_send: Box::new(StampedSend::new()),
-            gathers: false,
-            turned_ns: 0,
         })
     }
 
@@ -377,16 +345,12 @@ impl Io for Ring {
         self.buffers.publish();
         self.push_sends()?;
         self.note_submission();
-        let now_ns = self.clock.now_ns();
-        let wait_ns = until_ns.saturating_sub(now_ns);
-        let (fewest, gather_us) = self.gather(now_ns, wait_ns);
+        let wait_ns = until_ns.saturating_sub(self.clock.now_ns());
         let timeout = Timespec::new()
             .sec(wait_ns / 1_000_000_000)
             .nsec((wait_ns % 1_000_000_000) as u32);
-        let arguments = SubmitArgs::new()
-            .min_wait_usec(gather_us)
-            .timespec(&timeout);
-        match self.ring.submitter().submit_with_args(fewest, &arguments) {
+        let arguments = SubmitArgs::new().timespec(&timeout);
+        match self.ring.submitter().submit_with_args(1, &arguments) {
             Ok(_) => {}
             Err(error) => match error.raw_os_error() {
                 // The time is up, a signal came, or completions have to be fetched first.

@@ -2,6 +2,8 @@
 
 mod load;
 mod maria;
+#[path = "../common/plans.rs"]
+mod plans;
 mod run;
 #[path = "../common/stop.rs"]
 mod stop;

@@ -1,7 +1,8 @@
 //! The same workloads on a real MariaDB: what a load leaves, each workload in each protocol, trouble.
 
 use crate::support::{
-    Base, PROTOCOLS, broken_load_goes_on, is_whole, parts, plan, problem, ran, workload,
+    Base, PROTOCOLS, broken_load_goes_on, is_whole, parts, plan, problem, ran, run_what_keeps_rows,
+    workload,
 };
 use prony_plan::QueryMode;
 use prony_server::embedded::{MariaDb, MariaDbOptions};
@@ -133,29 +134,11 @@ fn options_decide_keys_indexes_and_rows() {
 fn transactions_leave_as_many_rows_as_they_found() {
     let base = Base::maria("transactions");
     let options = [("tables", "2"), ("table_size", "2000")];
-    let uniform = [("rand_type", "uniform")];
     for protocol in PROTOCOLS {
         // Anew: the same seed brings the same texts, and to MySQL a row that gets the value it has
         // is not changed.
         base.load("oltp_read_write", &options, 2);
-        for (name, [reads, writes, others]) in [
-            ("oltp_read_write", [14, 4, 2]),
-            ("oltp_read_only", [14, 0, 2]),
-            ("oltp_write_only", [0, 4, 2]),
-            ("oltp_point_select", [1, 0, 0]),
-            ("oltp_update_index", [0, 1, 0]),
-            ("oltp_update_non_index", [0, 1, 0]),
-            ("select_random_points", [1, 0, 0]),
-            ("select_random_ranges", [1, 0, 0]),
-        ] {
-            let what = format!("{name} {protocol:?}");
-            let ran = ran(&base, name, &uniform, protocol, (4, 25));
-            is_whole(&ran, 100, &what);
-            let now = parts(&ran);
-            assert_eq!(now[0], reads * 100, "{what}");
-            assert_eq!(now[1] + now[2], (writes + others) * 100, "{what}");
-            assert!(now[2] - others * 100 <= 10, "{what}: {now:?}");
-        }
+        run_what_keeps_rows(&base, protocol);
         assert_eq!(base.wrong("oltp_read_write"), [""; 0], "{protocol:?}");
     }
     let program = base.program("oltp_read_write", &[]).expect("the data");

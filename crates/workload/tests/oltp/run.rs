@@ -1,6 +1,6 @@
 //! Each workload on a real server, in each protocol.
 
-use crate::support::{Base, PROTOCOLS, is_whole, parts, ran};
+use crate::support::{Base, PROTOCOLS, is_whole, parts, ran, run_what_keeps_rows};
 use prony_plan::QueryMode;
 
 #[test]
@@ -11,28 +11,8 @@ fn transactions_leave_as_many_rows_as_they_found() {
         &[("tables", "2"), ("table_size", "2000")],
         2,
     );
-    let uniform = [("rand_type", "uniform")];
     for protocol in PROTOCOLS {
-        for (name, [reads, writes, others]) in [
-            ("oltp_read_write", [14, 4, 2]),
-            ("oltp_read_only", [14, 0, 2]),
-            ("oltp_write_only", [0, 4, 2]),
-            ("oltp_point_select", [1, 0, 0]),
-            ("oltp_update_index", [0, 1, 0]),
-            ("oltp_update_non_index", [0, 1, 0]),
-            ("select_random_points", [1, 0, 0]),
-            ("select_random_ranges", [1, 0, 0]),
-        ] {
-            let what = format!("{name} {protocol:?}");
-            let ran = ran(&base, name, &uniform, protocol, (4, 25));
-            is_whole(&ran, 100, &what);
-            let now = parts(&ran);
-            assert_eq!(now[0], reads * 100, "{what}");
-            assert_eq!(now[1] + now[2], (writes + others) * 100, "{what}");
-            // An update that waited for a row finds none where another user replaced it.
-            let missed = now[2] - others * 100;
-            assert!(missed <= 10, "{what}: {now:?}");
-        }
+        run_what_keeps_rows(&base, protocol);
         for table in 1..=2 {
             let count = format!("select count(*) from sbtest{table} where id between 1 and 2000");
             assert_eq!(base.number(&count), 2_000);

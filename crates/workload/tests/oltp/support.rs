@@ -1,9 +1,10 @@
 //! Databases of a test's own, loads and runs on them.
 
+pub use crate::plans::{drive, plan};
 use crate::stop::StopAt;
 use prony_drive::{Driven, Job, Observer, Start, run};
 use prony_measure::{ErrorEntry, Tally};
-use prony_plan::{DrivePlan, IoEngine, Pace, QueryMode, Stop, WorkloadPlan};
+use prony_plan::{DrivePlan, QueryMode, Stop};
 use prony_server::{Control, Environment, Target, embedded};
 use prony_session::Share;
 use prony_workload::{
@@ -11,7 +12,6 @@ use prony_workload::{
 };
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 /// One database.
 pub struct Base {
@@ -122,18 +122,6 @@ pub fn workload(name: &str) -> &'static dyn Workload {
     find(name).expect("listed")
 }
 
-/// A plan with these options.
-pub fn plan(name: &str, options: &[(&str, &str)]) -> WorkloadPlan {
-    let options = options.iter();
-    WorkloadPlan {
-        name: name.to_owned(),
-        scale: None,
-        options: options
-            .map(|(key, value)| ((*key).to_owned(), (*value).into()))
-            .collect(),
-    }
-}
-
 /// What became of a run.
 pub struct Ran {
     pub committed: u64,
@@ -161,22 +149,8 @@ pub fn ran(
 ) -> Ran {
     let loaded = base.program(name, options).expect("the data is there");
     let drive = DrivePlan {
-        clients,
-        threads: 2,
-        pace: Pace::Closed,
-        stop: Stop::Transactions(transactions),
-        warmup: Duration::ZERO,
-        grace: Duration::from_secs(60),
-        latency_limit: None,
-        reconnect: true,
-        connect_counts: true,
         protocol,
-        describe: false,
-        io: IoEngine::Auto,
-        connect_per_transaction: false,
-        tcp_sample: 0,
-        seed: None,
-        pin: false,
+        ..drive(clients, Stop::Transactions(transactions))
     };
     let job = Job {
         program: &*loaded.program,
@@ -274,4 +248,28 @@ pub fn broken_load_goes_on(
     assert_eq!(base.wrong("oltp_read_write"), [""; 0]);
     let again = base.load("oltp_read_write", &options, 2);
     assert_eq!(again.rows, 120_000, "a load that is whole is replaced");
+}
+
+/// Runs each workload whose transactions leave as many rows as they found, and holds their parts.
+pub fn run_what_keeps_rows(base: &Base, protocol: QueryMode) {
+    for (name, [reads, writes, others]) in [
+        ("oltp_read_write", [14, 4, 2]),
+        ("oltp_read_only", [14, 0, 2]),
+        ("oltp_write_only", [0, 4, 2]),
+        ("oltp_point_select", [1, 0, 0]),
+        ("oltp_update_index", [0, 1, 0]),
+        ("oltp_update_non_index", [0, 1, 0]),
+        ("select_random_points", [1, 0, 0]),
+        ("select_random_ranges", [1, 0, 0]),
+    ] {
+        let what = format!("{name} {protocol:?}");
+        let ran = ran(base, name, &[("rand_type", "uniform")], protocol, (4, 25));
+        is_whole(&ran, 100, &what);
+        let now = parts(&ran);
+        assert_eq!(now[0], reads * 100, "{what}");
+        assert_eq!(now[1] + now[2], (writes + others) * 100, "{what}");
+        // An update that waited for a row finds none where another user replaced it.
+        let missed = now[2] - others * 100;
+        assert!(missed <= 10, "{what}: {now:?}");
+    }
 }

@@ -3,6 +3,8 @@
 mod crowd;
 mod load;
 mod modes;
+#[path = "../common/plans.rs"]
+mod plans;
 #[path = "../common/rich.rs"]
 mod rich;
 mod rights;

@@ -1,7 +1,9 @@
 //! Databases of a test's own on MariaDB and PostgreSQL, loads and runs on them.
 
+use crate::plans;
+pub use crate::plans::drive;
 use prony_drive::{Job, Observer, Start, run};
-use prony_plan::{DrivePlan, IoEngine, Pace, QueryMode, Stop, WorkloadPlan};
+use prony_plan::{DrivePlan, WorkloadPlan};
 use prony_server::embedded::{self, MariaDb, MariaDbOptions};
 use prony_server::{Control, Environment, Target};
 use prony_workload::tpcc::OrderEntryProgram;
@@ -9,7 +11,6 @@ use prony_workload::tpcc::observed::Observed;
 use prony_workload::{CheckReport, Error, LoadReport, LoadRequest, Progress, State, find};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 /// One database. It is dropped in the end: it is large.
 pub struct Base {
@@ -156,36 +157,7 @@ pub fn own_server(arguments: &[&str]) -> MariaDb {
 
 /// A plan with these options.
 pub fn plan(options: &[(&str, &str)]) -> WorkloadPlan {
-    let options = options.iter();
-    WorkloadPlan {
-        name: "tpcc".to_owned(),
-        scale: None,
-        options: options
-            .map(|(key, value)| ((*key).to_owned(), (*value).into()))
-            .collect(),
-    }
-}
-
-/// How it is driven.
-pub fn drive(clients: u32, stop: Stop) -> DrivePlan {
-    DrivePlan {
-        clients,
-        threads: 2,
-        pace: Pace::Closed,
-        stop,
-        warmup: Duration::ZERO,
-        grace: Duration::from_secs(60),
-        latency_limit: None,
-        reconnect: true,
-        connect_counts: true,
-        protocol: QueryMode::Prepared,
-        describe: false,
-        io: IoEngine::Auto,
-        connect_per_transaction: false,
-        tcp_sample: 0,
-        seed: None,
-        pin: false,
-    }
+    plans::plan("tpcc", options)
 }
 
 /// What became of a run.

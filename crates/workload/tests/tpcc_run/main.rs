@@ -4,6 +4,8 @@ mod crowd;
 mod deferred;
 mod functions;
 mod modes;
+#[path = "../common/plans.rs"]
+mod plans;
 #[path = "../common/rich.rs"]
 mod rich;
 mod support;

@@ -1,7 +1,9 @@
 //! Databases of one loaded warehouse or two, and runs on them.
 
+use crate::plans;
+pub use crate::plans::drive;
 use prony_drive::{Job, Observer, Start, run};
-use prony_plan::{DrivePlan, IoEngine, Pace, QueryMode, Stop, WorkloadPlan};
+use prony_plan::{DrivePlan, Stop, WorkloadPlan};
 use prony_server::{Control, Environment, Target, embedded};
 use prony_workload::tpcc::OrderEntryProgram;
 use prony_workload::tpcc::observed::Observed;
@@ -81,36 +83,7 @@ pub fn loaded(name: &str) -> Base {
 
 /// A plan with these options.
 pub fn plan(options: &[(&str, &str)]) -> WorkloadPlan {
-    let options = options.iter();
-    WorkloadPlan {
-        name: "tpcc".to_owned(),
-        scale: None,
-        options: options
-            .map(|(key, value)| ((*key).to_owned(), (*value).into()))
-            .collect(),
-    }
-}
-
-/// How it is driven, in all modes alike.
-pub fn drive(clients: u32, stop: Stop) -> DrivePlan {
-    DrivePlan {
-        clients,
-        threads: 2,
-        pace: Pace::Closed,
-        stop,
-        warmup: Duration::ZERO,
-        grace: Duration::from_secs(60),
-        latency_limit: None,
-        reconnect: true,
-        connect_counts: true,
-        protocol: QueryMode::Prepared,
-        describe: false,
-        io: IoEngine::Auto,
-        connect_per_transaction: false,
-        tcp_sample: 0,
-        seed: None,
-        pin: false,
-    }
+    plans::plan("tpcc", options)
 }
 
 /// What became of a run.

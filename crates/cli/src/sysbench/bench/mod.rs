@@ -50,8 +50,15 @@ pub struct Bench<'a> {
     pub facts: Facts,
     /// How it was reached.
     pub reached: Reached,
+    /// Processors that its users may keep busy.
+    pub processors: usize,
     /// How figures are told.
     pub texts: &'a dyn Texts,
+}
+
+/// Processors of this machine that this process may use.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// How figures are told: a script may have words of its own.
@@ -96,8 +103,7 @@ pub fn run(
     told: &dyn Fn() -> bool,
 ) -> Result<(), Ended> {
     let settings = bench.settings;
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let plan = drive_plan(settings, processors).map_err(|lines| call.fails(&lines))?;
+    let plan = drive_plan(settings, bench.processors).map_err(|lines| call.fails(&lines))?;
     let seed = plan.seed.unwrap_or_else(time_seed);
     let shares = Arc::new(Shares::new(settings.threads));
     let (run, writer) = store::begin(call, bench, &plan, seed);

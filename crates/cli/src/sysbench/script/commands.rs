@@ -2,6 +2,7 @@
 //!
 //! In: a program. Out: what the script prints, an exit status. Must never: report figures.
 
+use super::super::bench;
 use super::super::call::{Call, Ended};
 use super::super::connection;
 use super::ear::Ear;
@@ -42,8 +43,8 @@ impl Order<'_> {
         program: &LuaProgram,
     ) -> Result<(), Ended> {
         let call = self.call;
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let plan = drive_plan(self.settings, processors).map_err(|lines| call.fails(&lines))?;
+        let plan =
+            drive_plan(self.settings, bench::processors()).map_err(|lines| call.fails(&lines))?;
         let clients = program.users();
         let plan = DrivePlan {
             clients,

@@ -164,6 +164,8 @@ impl Scene<'_> {
             scale: 1,
             facts,
             reached,
+            // Scripts may have much to do of their own, as in sysbench.
+            processors: bench::processors(),
             texts: &hooks,
         };
         // Asked when all threads are done, before anything is reported.
