@@ -82,34 +82,50 @@ pub const WHOLLY_CACHED: f64 = 0.99;
 /// So much may a cached share differ from the one that was asked for, as a part of it.
 pub const CACHED_TOLERANCE: f64 = 0.2;
 
-/// Whether as much of the data was in the server's cache as was asked for.
+/// Whether as much of the data was cached as was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CachedSeen {
-    /// Pages that were found in the server's cache, share of those asked for.
-    pub hit_ratio: Option<f64>,
-    /// What the server's cache could hold of the data there was before the run.
+    /// Size of the data before the run, bytes.
+    pub data_bytes: Option<u64>,
+    /// How much of it fits into what was named: the machine's memory, or the server's cache.
+    pub share: Option<f64>,
+    /// How much of it fits into the server's own cache.
     pub holds: Option<f64>,
-    /// Whether the hit ratio fits what was asked for: all found for all of the data, not all found for
-    /// a part of it. Absent where it is not known.
+    /// Pages that were found in the server's own cache, share of those asked for.
+    pub hit_ratio: Option<f64>,
+    /// Whether that is what was asked for: by the share, and by the hit ratio, which finds all pages of
+    /// data that is wholly cached. Of data that the own cache alone need not hold, the hit ratio says
+    /// nothing. Absent where it is not known.
     pub fits: Option<bool>,
 }
 
 /// What was seen of the cache, for a run that asked for a share.
 pub fn cached(run: &Run) -> Option<CachedSeen> {
-    let asked = run.scenario.as_ref()?.cached.as_ref()?;
+    let asked = run.cached.as_ref()?;
     let hits = watch::sum(run, |row| row.cache_hits);
     let reads = watch::sum(run, |row| row.cache_reads);
     let pages = hits.zip(reads).filter(|(hits, reads)| hits + reads > 0);
     let hit_ratio = pages.map(|(hits, reads)| crate::words::share(hits, hits + reads));
     let before = watch::observed(run).and_then(|seen| seen.before.as_ref());
-    let sizes = before.and_then(|state| state.cache_bytes.zip(state.database_bytes));
-    let holds = sizes
-        .filter(|(_, data)| *data > 0)
-        .map(|(cache, data)| (cache as f64 / data as f64).min(1.0));
+    let data_bytes = before.and_then(|state| state.database_bytes);
+    let data_bytes = data_bytes.filter(|bytes| *bytes > 0);
+    let part = |of: u64| data_bytes.map(|data| (of as f64 / data as f64).min(1.0));
+    let cache_bytes = before.and_then(|state| state.cache_bytes);
+    let own = cache_bytes == Some(asked.of_bytes);
+    let share = part(asked.of_bytes);
+    let close = share.map(|share| (share / asked.share - 1.0).abs() <= CACHED_TOLERANCE);
+    let fits = match (own, close) {
+        (false, close) => close,
+        (true, close) => close
+            .zip(hit_ratio)
+            .map(|(close, ratio)| close && (ratio >= WHOLLY_CACHED) == (asked.share >= 1.0)),
+    };
     Some(CachedSeen {
+        data_bytes,
+        share,
+        holds: cache_bytes.and_then(part),
         hit_ratio,
-        holds,
-        fits: hit_ratio.map(|ratio| (ratio >= WHOLLY_CACHED) == (asked.share >= 1.0)),
+        fits,
     })
 }
 

@@ -43,6 +43,7 @@ pub(crate) fn healthy() -> Run {
         imported: None,
         experiment: None,
         scenario: None,
+        cached: None,
         build: Build {
             profile: "release".to_owned(),
             ..Build::default()

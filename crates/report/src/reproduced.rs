@@ -10,17 +10,25 @@ use crate::text::{plain, wrap};
 use crate::units;
 use prony_judge::reproduced::{CachedSeen, Deviation, cached, deviations, differences};
 use prony_store::Run;
-use prony_store::scenario::Scenario;
+use prony_store::scenario::{Cached, Scenario};
 use std::io::{self, Write};
 
 /// The widest cell of a difference; a longer text goes on below.
 const CELL: usize = 34;
 
-/// Writes it; nothing for a run of its own.
+/// Writes it, and whether as much was cached as was asked for; nothing for a run that is about neither.
 pub fn write(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
-    let Some(scenario) = &run.scenario else {
-        return Ok(());
-    };
+    if let Some(scenario) = &run.scenario {
+        against(out, style, run, scenario)?;
+    }
+    if let (Some(asked), Some(seen)) = (&run.cached, cached(run)) {
+        heading(out, style, "Cached, as asked for")?;
+        paragraph(out, style, &cache(asked, &seen))?;
+    }
+    Ok(())
+}
+
+fn against(out: &mut dyn Write, style: &Style, run: &Run, scenario: &Scenario) -> io::Result<()> {
     heading(
         out,
         style,
@@ -41,11 +49,7 @@ pub fn write(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     for note in notes {
         paragraph(out, style, &plain(note))?;
     }
-    why(out, style, run)?;
-    if let Some(seen) = cached(run) {
-        paragraph(out, style, &cache(scenario, &seen))?;
-    }
-    Ok(())
+    why(out, style, run)
 }
 
 fn figures(out: &mut dyn Write, style: &Style, found: &[Deviation]) -> io::Result<()> {
@@ -89,27 +93,22 @@ fn why(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
 }
 
 /// Whether as much was cached as was asked for.
-fn cache(scenario: &Scenario, seen: &CachedSeen) -> String {
-    let Some(asked) = &scenario.cached else {
-        return String::new();
-    };
+fn cache(asked: &Cached, seen: &CachedSeen) -> String {
     let share = |share: f64| format!("{:.1} %", share * 100.0);
     let verdict = match seen.fits {
-        Some(true) => "that fits",
-        Some(false) if asked.share >= 1.0 => "that does not fit: data was read from outside it",
-        Some(false) => "that does not fit: all that was asked for stayed in it",
-        None => "so it cannot be said whether that fits",
+        Some(true) => "That is what was asked for.",
+        Some(false) => "That is not what was asked for.",
+        None => "Whether that is what was asked for cannot be said.",
     };
-    let holds = seen.holds.map_or(String::new(), |holds| {
-        format!(", which could hold {} of the data", share(holds))
-    });
     plain(&format!(
-        "Cached: {} was asked for, of data of {} against {} of {}. {} of the pages were found in the \
-         server's own cache{holds}; {verdict}.",
+        "{} was asked for. Of the data of {}, {} fit into {} ({}), and {} into the server's own cache, \
+         where {} of the pages were found. {verdict}",
         share(asked.share),
-        units::bytes(asked.data_bytes),
+        units::known(seen.data_bytes, units::bytes),
+        units::known(seen.share, share),
         asked.of,
         units::bytes(asked.of_bytes),
+        units::known(seen.holds, share),
         units::known(seen.hit_ratio, share),
     ))
 }
@@ -118,7 +117,7 @@ fn cache(scenario: &Scenario, seen: &CachedSeen) -> String {
 mod tests {
     use super::*;
     use crate::sample_run::closed;
-    use prony_store::scenario::{Cached, Original, Published};
+    use prony_store::scenario::{Original, Published};
 
     fn sample() -> Run {
         let mut run = closed();
@@ -170,7 +169,7 @@ mod tests {
             text.lines().all(|line| line.chars().count() <= 100),
             "{text}"
         );
-        assert!(!text.contains("Cached:"), "{text}");
+        assert!(!text.contains("Cached"), "{text}");
     }
 
     #[test]
@@ -179,19 +178,18 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_of_the_cache_is_answered() {
-        let mut run = sample();
-        run.scenario.as_mut().unwrap().cached = Some(Cached {
-            share: 0.3,
-            of: "shared_buffers".to_owned(),
-            of_bytes: 128_000_000,
-            data_bytes: 427_000_000,
-        });
-        let text = shown(&run).split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(
-            text.contains("30.0 % was asked for, of data of 427 MB"),
-            "{text}"
-        );
-        assert!(text.contains("cannot be said"), "{text}");
+    fn what_was_asked_of_the_cache_is_answered_for_a_run_of_its_own_too() {
+        for mut run in [sample(), closed()] {
+            run.cached = Some(Cached {
+                share: 0.3,
+                of: "shared_buffers".to_owned(),
+                of_bytes: 128_000_000,
+            });
+            let text = shown(&run);
+            let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(flat.contains("30.0 % was asked for."), "{text}");
+            assert!(flat.contains("into shared_buffers (128 MB)"), "{text}");
+            assert!(flat.contains("cannot be said"), "{text}");
+        }
     }
 }

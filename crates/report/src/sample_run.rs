@@ -67,6 +67,7 @@ pub fn closed() -> Run {
         imported: None,
         experiment: None,
         scenario: None,
+        cached: None,
         build: Build {
             version: "0.1.0".into(),
             target: "x86_64-linux".into(),

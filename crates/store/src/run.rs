@@ -7,7 +7,7 @@ use crate::experiment::Experiment;
 use crate::imported::Imported;
 use crate::named::{Limit, QueryCounts, Rate, Share};
 use crate::observed::Observed;
-use crate::scenario::Scenario;
+use crate::scenario::{Cached, Scenario};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -37,6 +37,9 @@ pub struct Run {
     /// It repeats a published scenario; absent for a run of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scenario: Option<Scenario>,
+    /// The share of the data that was to be cached, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached: Option<Cached>,
     /// Which Prony.
     pub build: Build,
     /// Which client machine.
@@ -91,6 +94,7 @@ impl Default for Run {
             imported: None,
             experiment: None,
             scenario: None,
+            cached: None,
             build: Build::default(),
             host: Host::default(),
             asked: Value::Null,

@@ -34,9 +34,6 @@ pub struct Scenario {
     pub loaded: bool,
     /// Whether the tables were read before the run, to fill the caches.
     pub prewarmed: bool,
-    /// The share of the data that was to be in the cache, where one was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cached: Option<Cached>,
     /// What else is to be known of it, slips of the document among it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -108,6 +105,4 @@ pub struct Cached {
     pub of: String,
     /// Its size, bytes.
     pub of_bytes: u64,
-    /// The data as it was expected, bytes.
-    pub data_bytes: u64,
 }

@@ -327,14 +327,14 @@ fn a_published_scenario_comes_back_and_a_run_of_its_own_names_none() {
             ..Original::default()
         },
         shrink: 0.001,
-        cached: Some(Cached {
-            share: 0.3,
-            ..Cached::default()
-        }),
         ..Scenario::default()
     };
     let run = Run {
         scenario: Some(scenario),
+        cached: Some(Cached {
+            share: 0.3,
+            ..Cached::default()
+        }),
         ..Run::default()
     };
     let text = serde_json::to_string(&run).unwrap();

@@ -125,11 +125,11 @@ pub struct CachedArgs {
     #[arg(long, value_name = "SHARE", help_heading = "Data", value_parser = parse_share)]
     pub cached: Option<f64>,
 
-    /// With --cached: fits into the memory of the server's machine, or into the server's own cache
-    /// (shared_buffers, innodb_buffer_pool_size) [default: memory where it is known, else cache]
+    /// With --cached: fits into the memory of the server's machine (memory), or into its own
+    /// shared_buffers or innodb_buffer_pool_size (cache) [default: memory where it is known, else cache]
     #[arg(
         long,
-        value_name = "memory|cache",
+        value_name = "WHAT",
         help_heading = "Data",
         requires = "cached",
         hide_possible_values = true

@@ -3,12 +3,13 @@
 //! In: a workload or a plan file, and flags. Out: an order, carried out. Must never: run a plan with
 //! a mistake in it.
 
-use super::plan;
+use super::{plan, server, sizing};
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
-use crate::run::{Look, Order, carry_out};
+use crate::run::{Look, Meant, Order, carry_out};
 use crate::secrets;
 use prony_plan::{Asked, Plan, ServerPlan};
+use prony_store::scenario::Cached;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::Path;
@@ -29,6 +30,10 @@ pub fn order(args: &RunArgs, arguments: &[OsString]) -> Result<(Order, Look), Fa
         (flags, "the command line")
     };
     let plan = plan::runnable(asked.clone(), of)?;
+    let meant = Meant {
+        cached: cached(args, &plan)?,
+        ..Meant::default()
+    };
     let order = Order {
         asked: asked_document(&asked, &plan, arguments),
         plan,
@@ -36,13 +41,32 @@ pub fn order(args: &RunArgs, arguments: &[OsString]) -> Result<(Order, Look), Fa
         json: args.json,
         store: !args.no_store,
         progress: args.progress,
-        scenario: None,
+        meant,
     };
     let look = Look {
         off: args.no_observe,
         metrics: args.server_metrics.clone(),
     };
     Ok((order, look))
+}
+
+/// The share of the data that is to be cached, with what it is to fit into.
+fn cached(args: &RunArgs, plan: &Plan) -> Result<Option<Cached>, Failure> {
+    let Some(share) = args.cached else {
+        return Ok(None);
+    };
+    let ServerPlan::Url(url) = &plan.server else {
+        let what = "--cached asks a server that is there, and this one is not started yet";
+        return Err(Failure::new(Exit::Usage, what, "name a server with --url"));
+    };
+    let mut control = server::connect(&server::target(Some(url))?)?;
+    sizing::wanted(
+        &mut control,
+        share,
+        args.cached_of,
+        args.server_metrics.as_deref(),
+    )
+    .map(Some)
 }
 
 /// What was asked, for the Run document: each value with its place, and the command line as it was

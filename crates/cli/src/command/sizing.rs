@@ -18,6 +18,8 @@ use prony_store::scenario::Cached;
 pub struct Sizing {
     /// The scale.
     pub scale: u64,
+    /// Data of that scale, bytes.
+    pub data_bytes: u64,
     /// How it came about.
     pub cached: Cached,
 }
@@ -29,12 +31,11 @@ impl Sizing {
             share,
             of,
             of_bytes,
-            data_bytes,
         } = &self.cached;
         format!(
             "Scale {}: about {} of data, of which {:.0} % fit into {of} ({}).",
             units::count(self.scale),
-            units::bytes(*data_bytes),
+            units::bytes(self.data_bytes),
             share * 100.0,
             units::bytes(*of_bytes),
         )
@@ -71,17 +72,31 @@ pub fn choose(
         );
         Failure::new(Exit::Usage, what, "give --scale")
     })?;
-    let (of, of_bytes) = memory(control, asked.cached_of, metrics)?;
-    let scale = scale_for(of_bytes, share, bytes);
+    let cached = wanted(control, share, asked.cached_of, metrics)?;
+    let scale = scale_for(cached.of_bytes, share, bytes);
     Ok(Some(Sizing {
         scale,
-        cached: Cached {
-            share,
-            of,
-            of_bytes,
-            data_bytes: scale.saturating_mul(bytes),
-        },
+        data_bytes: scale.saturating_mul(bytes),
+        cached,
     }))
+}
+
+/// A share, with what the data is to fit into.
+///
+/// # Errors
+/// Nothing is known of the memory that was named.
+pub fn wanted(
+    control: &mut Control,
+    share: f64,
+    of: Option<CachedOf>,
+    metrics: Option<&str>,
+) -> Result<Cached, Failure> {
+    let (of, of_bytes) = memory(control, of, metrics)?;
+    Ok(Cached {
+        share,
+        of,
+        of_bytes,
+    })
 }
 
 /// What data is to fit into: its name and size.

@@ -45,8 +45,17 @@ pub struct Order {
     pub store: bool,
     /// Time between lines of progress; zero for none.
     pub progress: Duration,
-    /// The published scenario that it repeats.
+    /// What it was meant to be.
+    pub meant: Meant,
+}
+
+/// What a run was meant to be, for the document.
+#[derive(Default)]
+pub struct Meant {
+    /// A published scenario.
     pub scenario: Option<prony_store::Scenario>,
+    /// With this share of the data cached.
+    pub cached: Option<prony_store::scenario::Cached>,
 }
 
 /// Carries it out.

@@ -128,7 +128,7 @@ fn data(run: &Run, scenario: &Scenario) -> Option<Difference> {
         format!(" of {} rows", thousands(rows))
     });
     let here = format!("scale {}{rows}{size}", thousands(run.workload.scale.into()));
-    if scenario.shrink >= 1.0 && scenario.cached.is_none() && scenario.loaded {
+    if scenario.shrink >= 1.0 && run.cached.is_none() && scenario.loaded {
         return None;
     }
     difference("data", of.data.as_deref().unwrap_or(UNSAID), here)

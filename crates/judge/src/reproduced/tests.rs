@@ -122,41 +122,80 @@ fn what_is_the_same_is_not_listed_and_what_is_unknown_is() {
     assert!(differences(&own).is_empty() && deviations(&own).is_empty());
 }
 
-/// A run that asked for a share of its data in the cache, and found so many pages of a hundred there.
-fn with_cache(share: f64, hits: u64) -> Option<CachedSeen> {
+/// A run that asked for a share of its data of 100 bytes in so many bytes, with a cache of 30, and
+/// found so many pages of a hundred there.
+fn with_cache(share: f64, of_bytes: u64, hits: u64) -> CachedSeen {
     let mut run = of(&[]);
-    run.scenario.as_mut().unwrap().cached = Some(Cached {
+    run.cached = Some(Cached {
         share,
+        of_bytes,
         ..Cached::default()
     });
+    let (from_s, _) = watch::window_s(&run);
+    let seconds = run.measured.seconds / 2.0;
     let seen = run.observed.get_or_insert_default();
     seen.before = Some(ServerState {
         cache_bytes: Some(30),
         database_bytes: Some(100),
         ..ServerState::default()
     });
-    let (from_s, _) = watch::window_s(&run);
-    run.observed.as_mut().unwrap().series = vec![ServerSecond {
+    seen.series = vec![ServerSecond {
         at_s: from_s,
-        seconds: run.measured.seconds / 2.0,
+        seconds,
         cache_hits: Some(hits),
         cache_reads: Some(100 - hits),
         ..ServerSecond::default()
     }];
-    cached(&run)
+    cached(&run).expect("asked for")
 }
 
 #[test]
-fn a_cached_share_is_seen_in_the_hit_ratio() {
-    for (share, hits, fits) in [
-        (1.0, 100, true),
-        (1.0, 90, false),
-        (0.3, 60, true),
-        (0.3, 100, false),
+fn a_cached_share_is_seen_in_sizes_and_in_the_hit_ratio() {
+    for (share, of_bytes, hits, fits) in [
+        // The server's own cache: the hit ratio has a word.
+        (0.3, 30, 60, true),
+        (0.3, 30, 100, false),
+        (0.5, 30, 60, false),
+        // The machine's memory: what the own cache does not find may be in that.
+        (1.0, 200, 60, true),
+        (0.5, 55, 100, true),
+        (0.3, 55, 60, false),
     ] {
-        let seen = with_cache(share, hits).expect("asked for");
-        assert_eq!(seen.fits, Some(fits), "{share} {hits}");
-        assert_eq!(seen.holds, Some(0.3));
+        let seen = with_cache(share, of_bytes, hits);
+        assert_eq!(seen.fits, Some(fits), "{share} {of_bytes} {hits}");
+        assert_eq!((seen.holds, seen.data_bytes), (Some(0.3), Some(100)));
     }
+    let mut blind = of(&[]);
+    blind.cached = Some(Cached::default());
+    blind.observed = None;
+    assert_eq!(cached(&blind).expect("asked for").fits, None);
     assert_eq!(cached(&of(&[])), None);
+}
+
+#[test]
+fn all_of_the_data_in_the_own_cache_is_all_of_the_pages() {
+    let mut run = of(&[]);
+    let (from_s, _) = watch::window_s(&run);
+    let seconds = run.measured.seconds / 2.0;
+    run.cached = Some(Cached {
+        share: 1.0,
+        of_bytes: 110,
+        ..Cached::default()
+    });
+    for (hits, fits) in [(100, true), (90, false)] {
+        let seen = run.observed.get_or_insert_default();
+        seen.before = Some(ServerState {
+            cache_bytes: Some(110),
+            database_bytes: Some(100),
+            ..ServerState::default()
+        });
+        seen.series = vec![ServerSecond {
+            at_s: from_s,
+            seconds,
+            cache_hits: Some(hits),
+            cache_reads: Some(100 - hits),
+            ..ServerSecond::default()
+        }];
+        assert_eq!(cached(&run).expect("asked for").fits, Some(fits), "{hits}");
+    }
 }

@@ -11,7 +11,7 @@ use super::load::{self, summary};
 use super::{output, run, scenarios, server, sizing};
 use crate::args::{Command, ReproduceArgs, parse};
 use crate::exit::{Exit, Failure};
-use crate::run::carry_out;
+use crate::run::{Meant, carry_out};
 use crate::signals::Signals;
 use note::Done;
 use prony_plan::WorkloadPlan;
@@ -19,6 +19,7 @@ use prony_plan::scenario::{Engine, Scenario, find};
 use prony_report::units;
 use prony_server::Target;
 use prony_store::RunStore;
+use prony_store::scenario::Cached;
 use prony_workload::{State, Workload};
 use std::ffi::OsString;
 use words::Settings;
@@ -35,7 +36,15 @@ pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, F
         return Err(Failure::new(Exit::Usage, what, hint));
     }
     let target = server::target(args.server.url.as_deref())?;
-    let (mut settings, mut done) = settings(args, one, &target)?;
+    let Sized {
+        mut settings,
+        shrink,
+        cached,
+    } = settings(args, one, &target)?;
+    let mut done = Done {
+        shrink,
+        ..Done::default()
+    };
     settings.script = script(one)?;
     announce(args, one, &settings);
     let signals = Signals::listen()?;
@@ -61,27 +70,34 @@ pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, F
     }
     drop(control);
     ground::ended(&signals)?;
-    let exit = drive(args, one, &settings, done, arguments)?;
+    let meant = Meant {
+        scenario: Some(note::note(one, done)),
+        cached,
+    };
+    let exit = drive(args, one, &settings, meant, arguments)?;
     if args.cleanup {
         clean(workload, &target)?;
     }
     Ok(exit)
 }
 
-/// How large, how long and with how many clients; and what of it is to be noted.
-fn settings(
-    args: &ReproduceArgs,
-    one: &Scenario,
-    target: &Target,
-) -> Result<(Settings, Done), Failure> {
+/// How a scenario is run here.
+struct Sized {
+    /// How large, how long, with how many clients.
+    settings: Settings,
+    /// What part of the published size that is.
+    shrink: f64,
+    /// The share of the data that is to be cached, where one was asked for.
+    cached: Option<Cached>,
+}
+
+/// How large, how long and with how many clients.
+fn settings(args: &ReproduceArgs, one: &Scenario, target: &Target) -> Result<Sized, Failure> {
     let mut control = server::connect(target)?;
     let mut settings = Settings::published(one);
-    let shrink = args.shrink.unwrap_or(1.0);
+    let mut shrink = args.shrink.unwrap_or(1.0);
     settings.size = one.size(shrink);
-    let mut done = Done {
-        shrink,
-        ..Done::default()
-    };
+    let mut cached = None;
     let plan = WorkloadPlan {
         // Tables of scripts are another workload's.
         name: match one.script {
@@ -95,8 +111,8 @@ fn settings(
     if let Some(sizing) = sizing::choose(&mut control, &args.cached, &plan, metrics)? {
         output::tell(&sizing.words());
         settings.size = one.at_scale(sizing.scale);
-        done.shrink = sizing.scale as f64 / one.scale.unwrap_or(sizing.scale).max(1) as f64;
-        done.cached = Some(sizing.cached);
+        shrink = sizing.scale as f64 / one.scale.unwrap_or(sizing.scale).max(1) as f64;
+        cached = Some(sizing.cached);
     }
     settings.clients = clients(args, one, ground::room(&mut control));
     settings.threads = args
@@ -109,7 +125,11 @@ fn settings(
     if let Some(warmup) = args.warmup {
         settings.warmup = warmup;
     }
-    Ok((settings, done))
+    Ok(Sized {
+        settings,
+        shrink,
+        cached,
+    })
 }
 
 /// As many as asked for; else as published, as far as the server has connections for them.
@@ -247,7 +267,7 @@ fn drive(
     args: &ReproduceArgs,
     one: &Scenario,
     settings: &Settings,
-    done: Done,
+    meant: Meant,
     arguments: &[OsString],
 ) -> Result<Exit, Failure> {
     let words = words::run(one, settings, args.server.url.as_deref());
@@ -263,7 +283,7 @@ fn drive(
     run.progress = args.progress;
     run.server_metrics = args.server_metrics.clone();
     let (mut order, look) = run::order(&run, &without_restart(arguments))?;
-    order.scenario = Some(note::note(one, done));
+    order.meant = meant;
     carry_out(&order, &look)
 }
 

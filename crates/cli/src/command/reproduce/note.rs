@@ -5,15 +5,13 @@
 use super::super::scenarios;
 use prony_plan::Choice;
 use prony_plan::scenario::{Engine, Scenario};
-use prony_store::scenario::{Cached, Original, Published};
+use prony_store::scenario::{Original, Published};
 
 /// What was done before the run.
 #[derive(Clone, Debug, Default)]
 pub struct Done {
     /// What part of the published size was asked for.
     pub shrink: f64,
-    /// The share that was to be cached.
-    pub cached: Option<Cached>,
     /// The server was restarted.
     pub restarted: bool,
     /// The data was loaded.
@@ -45,7 +43,6 @@ pub fn note(one: &Scenario, done: Done) -> prony_store::Scenario {
         restarted: done.restarted,
         loaded: done.loaded,
         prewarmed: done.prewarmed,
-        cached: done.cached,
         notes: one.notes.clone(),
     }
 }

@@ -68,7 +68,7 @@ pub fn begin(
         json: false,
         store: true,
         progress: Duration::ZERO,
-        scenario: None,
+        meant: Default::default(),
     };
     let place = Place::given(target.clone(), target.describe());
     let loaded = Loaded {
