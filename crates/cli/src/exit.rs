@@ -28,6 +28,8 @@ pub enum Exit {
     /// The figures must not be used: a check of a complete run found it, two runs do not compare, or a
     /// report is not what was written.
     Invalid = 7,
+    /// A comparison found a side slower than `--fail-if-slower` allows.
+    Slower = 8,
     /// Ended by SIGINT (Ctrl-C); a run's partial result is printed and stored.
     Interrupted = 130,
     /// Ended by SIGTERM; a run's partial result is printed and stored.
@@ -45,6 +47,7 @@ Exit codes:
   5    the run ended early by itself; its partial result is printed and stored
   6    loading or cleaning failed
   7    the figures must not be used: a check or a comparison says so, or a report was changed
+  8    a comparison found a side slower than --fail-if-slower allows
   130  ended by Ctrl-C (SIGINT); a run's partial result is printed and stored
   143  ended by SIGTERM; a run's partial result is printed and stored";
 
@@ -137,6 +140,7 @@ mod tests {
             Exit::Partial,
             Exit::Load,
             Exit::Invalid,
+            Exit::Slower,
             Exit::Interrupted,
             Exit::Terminated,
         ];

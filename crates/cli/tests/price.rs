@@ -100,7 +100,7 @@ fn imported_runs_are_listed_shown_compared_and_priced() {
     );
     let compared = home.says(&["compare", &small, &big], 0);
     assert!(
-        compared.starts_with("COMPARABLE, WITH CAVEATS"),
+        compared.starts_with("COMPARABLE, WITH 2 CAVEATS"),
         "{compared}"
     );
     assert!(compared.contains("+150.0 %"), "{compared}");

@@ -1,7 +1,8 @@
 //! Whether the figures of two Runs may be set side by side.
 //!
 //! In: two finished Runs. Out: a [`Comparison`]: what differs, the worst first, and what follows. Must
-//! never: give a ratio where the figures are of two different things; change a figure.
+//! never: give a ratio where the figures are of two different things; change a figure. [`sides`] does so
+//! for repeated runs, and says how far chance explains what it finds.
 //!
 //! Each difference is one entry of a table: how a Run is read, how grave it is when two readings
 //! differ, and why.
@@ -9,6 +10,7 @@
 mod imported;
 mod rules;
 mod server;
+pub mod sides;
 
 use crate::all;
 use Severity::{Caveat, Invalid, Note};
@@ -40,6 +42,15 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// What follows from these.
+    fn of(differences: &[Difference]) -> Verdict {
+        match differences.iter().map(|one| one.severity).max() {
+            Some(Invalid) => Verdict::NotComparable,
+            Some(Caveat) => Verdict::WithCaveats,
+            Some(Note) | None => Verdict::Comparable,
+        }
+    }
+
     /// In the words of the report.
     pub fn words(self) -> &'static str {
         match self {
@@ -109,12 +120,7 @@ pub fn compare(a: &Run, b: &Run) -> Comparison {
     differences.extend(unusable(a, b));
     // Stable: among those of one severity the order of the rules stays.
     differences.sort_by_key(|one| std::cmp::Reverse(one.severity));
-    let worst = differences.iter().map(|one| one.severity).max();
-    let verdict = match worst {
-        Some(Invalid) => Verdict::NotComparable,
-        Some(Caveat) => Verdict::WithCaveats,
-        Some(Note) | None => Verdict::Comparable,
-    };
+    let verdict = Verdict::of(&differences);
     let figures = match verdict {
         Verdict::NotComparable => Vec::new(),
         _ => figures(a, b),
@@ -255,48 +261,46 @@ fn state(state: State) -> String {
 
 /// What both have: the field's own rates first, then transactions a second, then response times.
 fn figures(a: &Run, b: &Run) -> Vec<Pair> {
-    let mut pairs = Vec::new();
-    for rate in &a.rates {
-        if let Some(other) = b.rates.iter().find(|other| other.name == rate.name) {
-            pairs.push(Pair {
-                name: rate.name.clone(),
-                unit: Unit::Rate,
-                a: rate.value,
-                b: other.value,
-            });
-        }
-    }
-    let (Some(of_a), Some(of_b)) = (all(a), all(b)) else {
-        return pairs;
-    };
-    pairs.push(Pair {
-        name: "TPS".to_owned(),
-        unit: Unit::Rate,
-        a: of_a.tps,
-        b: of_b.tps,
+    let of_b = values(b);
+    let pairs = values(a).into_iter().filter_map(|(name, unit, value)| {
+        let like = of_b
+            .iter()
+            .find(|other| (&other.0, other.1) == (&name, unit));
+        like.map(|other| Pair {
+            name,
+            unit,
+            a: value,
+            b: other.2,
+        })
     });
-    let times = |kind: &prony_store::KindFigures| {
-        let of = &kind.response;
-        let exact = |ns: Option<u64>| ns.map(|ns| ns as f64);
-        [
-            ("mean response", (of.samples > 0).then_some(of.mean_ns)),
-            ("p50", exact(of.p50_ns)),
-            ("p95", exact(of.p95_ns)),
-            ("p99", exact(of.p99_ns)),
-            ("p99.9", exact(of.p999_ns)),
-        ]
+    pairs.collect()
+}
+
+/// A Run's figures in that order.
+fn values(run: &Run) -> Vec<(String, Unit, f64)> {
+    let rates = run.rates.iter();
+    let mut found: Vec<_> = rates
+        .map(|rate| (rate.name.clone(), Unit::Rate, rate.value))
+        .collect();
+    let Some(all) = all(run) else {
+        return found;
     };
-    for ((name, a), (_, b)) in times(of_a).into_iter().zip(times(of_b)) {
-        if let (Some(a), Some(b)) = (a, b) {
-            pairs.push(Pair {
-                name: name.to_owned(),
-                unit: Unit::Nanoseconds,
-                a,
-                b,
-            });
-        }
-    }
-    pairs
+    found.push(("TPS".to_owned(), Unit::Rate, all.tps));
+    let of = &all.response;
+    let exact = |ns: Option<u64>| ns.map(|ns| ns as f64);
+    let times = [
+        ("mean response", (of.samples > 0).then_some(of.mean_ns)),
+        ("p50", exact(of.p50_ns)),
+        ("p95", exact(of.p95_ns)),
+        ("p99", exact(of.p99_ns)),
+        ("p99.9", exact(of.p999_ns)),
+    ];
+    found.extend(
+        times
+            .into_iter()
+            .filter_map(|(name, ns)| Some((name.to_owned(), Unit::Nanoseconds, ns?))),
+    );
+    found
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ mod server;
 mod shares;
 mod stall;
 mod stamps;
+pub mod statistics;
 mod steady;
 pub mod thresholds;
 pub mod watch;

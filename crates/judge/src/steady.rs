@@ -14,7 +14,7 @@ use crate::thresholds::{
 };
 use crate::words::percent;
 use crate::{errors, found};
-use prony_store::{Check, Run, Severity};
+use prony_store::{Check, Run, Second, Severity};
 
 /// At the end of a run by count, seconds below this share of the median are those of idle clients.
 const IDLE_SHARE: f64 = 0.8;
@@ -96,15 +96,19 @@ pub(crate) fn unsteady(run: &Run) -> Option<Check> {
 
 /// Transactions that ended in each whole second of the window; nothing where it cannot be judged.
 fn series(run: &Run) -> Option<Vec<f64>> {
+    let ended = |second: &Second| second.committed + second.rolled_back + second.failed;
+    series_of(run, ended)
+}
+
+/// What is counted in each whole second of the window, a second; nothing where it cannot be judged.
+pub(crate) fn series_of(run: &Run, counted: impl Fn(&Second) -> u64) -> Option<Vec<f64>> {
     if errors::lost_users(run) {
         return None;
     }
     let whole = run.series.iter();
     let whole = whole.filter(|second| second.part == "measured" && second.seconds > 0.95);
     let mut tps: Vec<f64> = whole
-        .map(|second| {
-            (second.committed + second.rolled_back + second.failed) as f64 / second.seconds
-        })
+        .map(|second| counted(second) as f64 / second.seconds)
         .collect();
     if by_count(run) {
         let mut sorted = tps.clone();

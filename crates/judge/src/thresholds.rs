@@ -67,6 +67,15 @@
 //! | | note | one machine: unix socket, loopback, the server's process found, or a server of Prony's own |
 //! | `no-split` | note | no kernel stamps |
 //!
+//! Of comparisons, beside the differences of `compare`:
+//!
+//! | caveat | severity | where it begins |
+//! | --- | --- | --- |
+//! | `repeats` | caveat | fewer than 3 runs on a side |
+//! | `run-to-run` | caveat | a side's runs differ by more than 5 % of their mean (coefficient of variation of the leading figure) |
+//! | `order` | caveat | an experiment ran its variants one after the other, not in turn |
+//! | `incomplete` | caveat | runs that the experiment meant are not there |
+//!
 //! Of prices:
 //!
 //! | remark | severity | where it begins |
@@ -226,6 +235,13 @@ pub const TAIL_SAMPLES: u64 = 200;
 pub const DURATION_NOTE_S: f64 = 600.0;
 /// The same of a paced tpcc: TPC-C's least measured interval.
 pub const DURATION_TPCC_S: f64 = 7_200.0;
+
+/// Fewest runs on a side of a comparison without a caveat.
+pub const REPEATS_LEAST: usize = 3;
+/// Coefficient of variation of the runs on a side.
+pub const REPEATS_CV: f64 = 0.05;
+/// Step of a percentile, share of it: histograms keep three digits.
+pub const PERCENTILE_STEP: f64 = 0.001;
 
 /// Age from which on a price is marked as old, days.
 pub const PRICE_OLD_DAYS: i64 = 90;

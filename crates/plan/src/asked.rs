@@ -77,6 +77,12 @@ pub struct Asked {
     pub seed: Given<u64>,
     /// `run.pin`.
     pub pin: Given<bool>,
+    /// `observe.server`.
+    pub observe: Given<bool>,
+    /// `observe.server_metrics`: refused by `check` where it may hold a password.
+    pub server_metrics: Given<String>,
+    /// `observe.metrics_listen`.
+    pub metrics_listen: Given<String>,
     /// The file that was read, for the place of what is missing.
     pub(crate) file: Option<String>,
     /// What reading has found so far; `check` adds to it.
@@ -121,7 +127,8 @@ impl Asked {
     /// Lays `over` (flags) on top of this (a file): what `over` gives replaces what was given here.
     ///
     /// Of two values that exclude each other the one in `over` wins and the one here is dropped:
-    /// `--transactions 100` over a file's `duration`, `--url` over its `embedded = true`. Both in
+    /// `--transactions 100` over a file's `duration`, `--url` over its `embedded = true`,
+    /// `--no-observe` over its `server_metrics`. Both in
     /// `over` stay, and `check` names the contradiction. A replaced value is no longer looked at;
     /// problems that reading the file found stay.
     #[must_use]
@@ -133,6 +140,12 @@ impl Asked {
         if over.url.is_some() || over.embedded.is_some() {
             self.url = None;
             self.embedded = None;
+        }
+        if over.observe.is_some() || over.server_metrics.is_some() {
+            self.observe = None;
+        }
+        if over.observe.as_ref().is_some_and(|given| !given.value) {
+            self.server_metrics = None;
         }
         self.problems.extend(over.problems);
         self.refused.extend(over.refused);
@@ -160,6 +173,9 @@ impl Asked {
             tcp_sample: over.tcp_sample.or(self.tcp_sample),
             seed: over.seed.or(self.seed),
             pin: over.pin.or(self.pin),
+            observe: over.observe.or(self.observe),
+            server_metrics: over.server_metrics.or(self.server_metrics),
+            metrics_listen: over.metrics_listen.or(self.metrics_listen),
             file: self.file.or(over.file),
             problems: self.problems,
             refused: self.refused,
@@ -199,6 +215,9 @@ impl Asked {
         add("run.tcp_sample", entry(&self.tcp_sample, plain));
         add("run.seed", entry(&self.seed, plain));
         add("run.pin", entry(&self.pin, plain));
+        add("observe.server", entry(&self.observe, plain));
+        add("observe.server_metrics", entry(&self.server_metrics, plain));
+        add("observe.metrics_listen", entry(&self.metrics_listen, plain));
         for (key, placed) in &self.options {
             let value = crate::file::plain(&placed.value);
             add(&format!("workload.{key}"), Some((value, &placed.place)));

@@ -5,6 +5,7 @@
 
 use crate::asked::{Asked, Given};
 use crate::duration::{format_duration, shorten};
+use crate::observe::{Listen, ObservePlan};
 use crate::plan::{
     Arrival, DrivePlan, IoEngine, Pace, Plan, QueryMode, ServerPlan, Stop, WorkloadPlan,
 };
@@ -42,11 +43,13 @@ impl Asked {
         let server = checker.server();
         let workload = checker.workload();
         let drive = checker.drive();
+        let observe = checker.observe();
         match (server, workload, drive) {
             (Some(server), Some(workload), Some(drive)) if found.is_empty() => Ok(Plan {
                 server,
                 workload,
                 drive,
+                observe,
             }),
             _ => Err(Problems::sorted(found)),
         }
@@ -209,6 +212,45 @@ impl Checker<'_> {
             seed: asked.seed.as_ref().map(|given| given.value),
             pin: value(&asked.pin, false),
         })
+    }
+
+    fn observe(&mut self) -> ObservePlan {
+        let asked = self.asked;
+        let off = asked.observe.as_ref().filter(|given| !given.value);
+        if let Some((given, off)) = asked.server_metrics.as_ref().zip(off) {
+            let message = format!(
+                "has no meaning where the server is not looked at ({})",
+                off.place
+            );
+            self.hinted(&given.place, message, "remove one of the two");
+        }
+        let metrics = asked.server_metrics.as_ref();
+        // None of these is quoted: what stands before an @ may be a password.
+        let hint = "name the node_exporter of the server's machine as http://db1:9100/metrics";
+        if let Some(given) = metrics {
+            let url = given.value.as_str();
+            let of_http = |scheme: &str| {
+                let rest = url.strip_prefix(scheme);
+                rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
+            };
+            if url.contains('@') {
+                self.hinted(&given.place, "must not hold a user or a password", hint);
+            } else if !of_http("http://") && !of_http("https://") {
+                self.hinted(&given.place, "is not the URL of a node_exporter", hint);
+            }
+        }
+        let mut metrics_listen = None;
+        if let Some(given) = &asked.metrics_listen {
+            match given.value.parse::<Listen>() {
+                Ok(listen) => metrics_listen = Some(listen),
+                Err(error) => self.hinted(&given.place, error.message, error.hint),
+            }
+        }
+        ObservePlan {
+            server: off.is_none(),
+            server_metrics: metrics.map(|given| given.value.clone()),
+            metrics_listen,
+        }
     }
 
     fn threads(&mut self, clients: Option<u32>) -> Option<u32> {

@@ -9,6 +9,7 @@ use crate::check::{
     MAX_SCALE, MAX_THREADS,
 };
 use crate::duration::format_duration;
+use crate::observe::Listen;
 use crate::plan::{Arrival, IoEngine, Pace, Plan, QueryMode, ServerPlan, Stop};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -31,6 +32,31 @@ pub struct PlanFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RunTable")]
     pub run: Option<RunTable>,
+    /// What is seen of the server during a run, and who may look on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ObserveTable")]
+    pub observe: Option<ObserveTable>,
+}
+
+/// What is seen of the server during a run, and who may look on.
+#[derive(Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ObserveTable {
+    /// Look at the server before, during and after the run, on a connection of its own. Without it
+    /// only its version and settings are read, before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool", extend("default" = true))]
+    pub server: Option<bool>,
+    /// URL of the node_exporter on the server's machine, such as http://db1:9100/metrics. Without it:
+    /// this machine's own figures, if the server is on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub server_metrics: Option<String>,
+    /// Serve the figures of the run to Prometheus while it goes on, under /metrics: a port of this
+    /// machine alone, such as "9187", or an address with a port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub metrics_listen: Option<String>,
 }
 
 /// Which server to load: `url` or `embedded = true`, not both.
@@ -199,6 +225,11 @@ fn written_out(plan: &Plan, server: Option<&str>) -> PlanFile {
             seed: drive.seed,
             pin: Some(drive.pin),
         }),
+        observe: Some(ObserveTable {
+            server: Some(plan.observe.server),
+            server_metrics: plan.observe.server_metrics.clone(),
+            metrics_listen: plan.observe.metrics_listen.as_ref().map(Listen::to_string),
+        }),
     }
 }
 
@@ -226,13 +257,14 @@ pub fn to_toml(plan: &Plan, server: Option<&str>) -> Result<String, toml::ser::E
     toml::to_string(&written_out(plan, server))
 }
 
-/// The plan as it runs, for the Run document: `{"server": text, "workload": {...}, "run": {...}}`
-/// with the keys of a plan file, durations as its texts, every default filled in, and `null` for
+/// The plan as it runs, for the Run document: `{"server": text, "workload": {...}, "run": {...},
+/// "observe": {...}}` with the keys of a plan file, durations as its texts, every default filled in, and `null` for
 /// what does not apply (a rate in a closed loop) or was not decided (scale, seed).
 ///
 /// `server` is stored as it stands: the caller has redacted it.
 pub fn to_json(plan: &Plan, server: &str) -> Value {
-    let mut run = json!(written_out(plan, None).run);
+    let written = written_out(plan, None);
+    let mut run = json!(written.run);
     for key in ["duration", "transactions", "rate", "arrival", "seed"] {
         if run.get(key).is_none() {
             run[key] = Value::Null;
@@ -246,7 +278,13 @@ pub fn to_json(plan: &Plan, server: &str) -> Value {
         .collect();
     workload.insert("name".to_owned(), json!(plan.workload.name));
     workload.insert("scale".to_owned(), json!(plan.workload.scale));
-    json!({ "server": server, "workload": workload, "run": run })
+    let mut observe = json!(written.observe);
+    for key in ["server_metrics", "metrics_listen"] {
+        if observe.get(key).is_none() {
+            observe[key] = Value::Null;
+        }
+    }
+    json!({ "server": server, "workload": workload, "run": run, "observe": observe })
 }
 
 /// A TOML value in JSON: dates as their texts, since serde would wrap them in a private table.

@@ -13,6 +13,7 @@ mod check;
 mod choice;
 mod duration;
 pub mod file;
+mod observe;
 pub mod plan;
 mod problem;
 mod read;
@@ -26,6 +27,7 @@ pub use check::{MAX_CLIENTS, MAX_RATE_TPS, MAX_SCALE, MAX_THREADS, MAX_TIME};
 pub use choice::Choice;
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use file::{json_schema, to_json, to_toml};
+pub use observe::{Listen, ListenError, ObservePlan};
 pub use plan::{
     Arrival, DrivePlan, IoEngine, Pace, Plan, QueryMode, ServerPlan, Stop, WorkloadPlan,
 };

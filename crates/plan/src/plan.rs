@@ -2,6 +2,7 @@
 //!
 //! In: nothing. Out: plain data. Must never: hold a password in a field that is serialized.
 
+use crate::observe::ObservePlan;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -17,6 +18,8 @@ pub struct Plan {
     pub workload: WorkloadPlan,
     /// How it is driven.
     pub drive: DrivePlan,
+    /// What is seen of the server meanwhile, and who may look on.
+    pub observe: ObservePlan,
 }
 
 /// Which server to load.

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use toml::de::{DeTable, ValueDeserializer};
 
 /// The tables of a plan file.
-const TABLES: [&str; 3] = ["server", "workload", "run"];
+const TABLES: [&str; 4] = ["server", "workload", "run", "observe"];
 
 impl Asked {
     /// Reads a plan file's text. `file` is its name for messages, as the user wrote it.
@@ -40,7 +40,7 @@ impl Asked {
 }
 
 /// The keys that each table may have, in the order of [`TABLES`].
-type Keys = [Vec<&'static str>; 3];
+type Keys = [Vec<&'static str>; 4];
 
 /// Reads all tables; also gives the keys that each may have.
 fn read<'a>(source: Source<'a>, root: &'a DeTable<'_>) -> (Asked, Keys) {
@@ -48,15 +48,17 @@ fn read<'a>(source: Source<'a>, root: &'a DeTable<'_>) -> (Asked, Keys) {
         file: Some(source.file.to_owned()),
         ..Asked::default()
     };
-    let [mut server, mut workload, mut run] = TABLES.map(|name| open(source, root, name));
+    let [mut server, mut workload, mut run, mut observe] =
+        TABLES.map(|name| open(source, root, name));
     read_server(&mut server, &mut asked);
     asked.workload = workload.text("name");
     asked.scale = workload.whole("scale");
     read_run(&mut run, &mut asked);
+    read_observe(&mut observe, &mut asked);
 
-    let keys = [&server, &workload, &run].map(|section| section.known.clone());
+    let keys = [&server, &workload, &run, &observe].map(|section| section.known.clone());
     read_options(&workload, &mut asked, &keys);
-    for section in [server, workload, run] {
+    for section in [server, workload, run, observe] {
         if section.name != "workload" {
             for (key, offset, _) in section.others() {
                 let place = source.place(offset, format!("{}.{key}", section.written));
@@ -104,6 +106,12 @@ fn read_run(run: &mut Section<'_, '_>, asked: &mut Asked) {
     asked.pin = run.truth("pin");
 }
 
+fn read_observe(observe: &mut Section<'_, '_>, asked: &mut Asked) {
+    asked.observe = observe.truth("server");
+    asked.server_metrics = observe.text("server_metrics");
+    asked.metrics_listen = observe.text("metrics_listen");
+}
+
 /// Finds a table by its name, or by a misspelt one, so that what stands in it is checked as well.
 fn open<'a, 'i>(source: Source<'a>, root: &'a DeTable<'i>, name: &'static str) -> Section<'a, 'i> {
     let exact = root.iter().find(|(key, _)| key.get_ref() == name);
@@ -143,7 +151,9 @@ fn read_options(workload: &Section<'_, '_>, asked: &mut Asked, keys: &Keys) {
     for (key, offset, value) in workload.others() {
         let path = format!("{}.{key}", workload.written);
         let place = workload.source.place(offset, path.clone());
-        let elsewhere = [0, 2].into_iter().find(|table| keys[*table].contains(&key));
+        let elsewhere = [0, 2, 3]
+            .into_iter()
+            .find(|table| keys[*table].contains(&key));
         if let Some(table) = elsewhere {
             let problem = Problem::new(place, format!("{key} is not an option of a workload"));
             let hint = format!("it belongs under [{}]", TABLES[table]);

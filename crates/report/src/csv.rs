@@ -3,7 +3,7 @@
 //! In: a Run. Out: comma-separated lines with a header (RFC 4180, but with `\n`), units in the
 //! column names, an empty cell where there is no figure. Must never: round.
 
-use prony_store::{Latency, Run};
+use prony_store::{Latency, MachineSecond, Run, ServerSecond};
 use std::io::{self, Write};
 
 /// Writes the per-second series, warm-up included.
@@ -40,6 +40,90 @@ pub fn series(out: &mut dyn Write, run: &Run) -> io::Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// Writes what was seen of the server, a line a reading. The waits are one cell: `IO/WalSync 3;
+/// Lock/tuple 1`.
+pub fn server(out: &mut dyn Write, run: &Run) -> io::Result<()> {
+    writeln!(
+        out,
+        "at_s,seconds,commits,rollbacks,cache_hits,cache_reads,log_bytes,temp_bytes,deadlocks,\
+         connections,active,lock_waits,vacuums,checkpoint_age_bytes,history_length,\
+         replication_lag_bytes,replication_lag_s,{},{},waits",
+        machine_columns("machine"),
+        machine_columns("client"),
+    )?;
+    let seconds = run.observed.iter().flat_map(|observed| &observed.series);
+    for second in seconds {
+        let counts = [
+            second.commits,
+            second.rollbacks,
+            second.cache_hits,
+            second.cache_reads,
+            second.log_bytes,
+            second.temp_bytes,
+            second.deadlocks,
+            second.connections.map(u64::from),
+            second.active.map(u64::from),
+            second.lock_waits.map(u64::from),
+            second.vacuums.map(u64::from),
+            second.checkpoint_age_bytes,
+            second.history_length,
+            second.replication_lag_bytes,
+        ];
+        writeln!(
+            out,
+            "{},{},{},{},{},{},{}",
+            second.at_s,
+            second.seconds,
+            counts.map(cell).join(","),
+            cell(second.replication_lag_s),
+            machine_cells(second.machine.as_ref()),
+            machine_cells(second.client.as_ref()),
+            quoted(&waits(second)),
+        )?;
+    }
+    Ok(())
+}
+
+/// Shares are from 0 to 1.
+fn machine_columns(of: &str) -> String {
+    let columns = [
+        "busy",
+        "busiest_cpu",
+        "io_wait",
+        "steal",
+        "server_cpu_s",
+        "memory_available_bytes",
+        "disk_read_bytes",
+        "disk_write_bytes",
+        "disk_busy",
+        "throttled_s",
+    ];
+    columns.map(|column| format!("{of}_{column}")).join(",")
+}
+
+fn machine_cells(machine: Option<&MachineSecond>) -> String {
+    let machine = machine.cloned().unwrap_or_default();
+    [
+        cell(machine.busy),
+        cell(machine.busiest_cpu),
+        cell(machine.io_wait),
+        cell(machine.steal),
+        cell(machine.server_cpu_s),
+        cell(machine.memory_available_bytes),
+        cell(machine.disk_read_bytes),
+        cell(machine.disk_write_bytes),
+        cell(machine.disk_busy),
+        cell(machine.throttled_s),
+    ]
+    .join(",")
+}
+
+fn waits(second: &ServerSecond) -> String {
+    let waits = second.waits.iter();
+    let waits = waits.map(|(name, count)| format!("{name} {count}"));
+    waits.collect::<Vec<_>>().join("; ")
 }
 
 /// Writes the percentiles of the measured window: one line a kind and time.
@@ -142,6 +226,48 @@ mod tests {
         let columns = lines[0].split(',').count();
         assert!(lines.iter().all(|line| line.split(',').count() == columns));
         assert!(lines[1].starts_with("0,1,warmup,"));
+    }
+
+    #[test]
+    fn the_servers_seconds_have_as_many_cells_as_titles_too() {
+        let mut run = sample_run::closed();
+        assert_eq!(lines(server, &run).len(), 1, "a header alone");
+        let seen = ServerSecond {
+            at_s: 1.5,
+            seconds: 1.0,
+            commits: Some(900),
+            connections: Some(8),
+            waits: [("Lock/a, b".to_owned(), 2), ("IO/WalSync".to_owned(), 3)].into(),
+            machine: Some(MachineSecond {
+                busy: Some(0.5),
+                disk_busy: Some(0.25),
+                ..MachineSecond::default()
+            }),
+            ..ServerSecond::default()
+        };
+        let bare = ServerSecond::default();
+        run.observed.get_or_insert_default().series = vec![seen, bare];
+        let lines = lines(server, &run);
+        let titles: Vec<&str> = lines[0].split(',').collect();
+        let bare: Vec<&str> = lines[2].split(',').collect();
+        assert_eq!(bare.len(), titles.len());
+        assert!(bare[2..].iter().all(|cell| cell.is_empty()), "{bare:?}");
+        assert!(
+            lines[1].ends_with(",\"IO/WalSync 3; Lock/a, b 2\""),
+            "{}",
+            lines[1]
+        );
+        let cells: Vec<&str> = lines[1].split(',').collect();
+        let of = |title: &str| {
+            let column = titles.iter().position(|column| *column == title);
+            cells[column.expect("a column")]
+        };
+        assert_eq!(
+            (of("at_s"), of("commits"), of("rollbacks")),
+            ("1.5", "900", "")
+        );
+        assert_eq!((of("connections"), of("machine_busy")), ("8", "0.5"));
+        assert_eq!((of("machine_disk_busy"), of("client_busy")), ("0.25", ""));
     }
 
     #[test]

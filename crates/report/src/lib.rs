@@ -10,11 +10,13 @@ pub mod audit;
 pub mod compare;
 pub mod csv;
 pub mod data;
+pub mod hdr_log;
 pub mod history;
 pub mod html;
 pub mod json;
 pub mod live;
 pub mod loading;
+pub mod metrics;
 pub mod price;
 pub mod problems;
 pub mod redraw;
@@ -29,7 +31,7 @@ pub mod units;
 pub use live::{Goal, Live};
 pub use loading::{Amount, Loading};
 pub use problems::Problem;
-pub use style::Style;
+pub use style::{Size, Style};
 
 #[cfg(test)]
 mod sample_run;

@@ -1,13 +1,19 @@
 //! A run as it goes on, second by second, for stderr.
 //!
-//! In: each [`Second`] as it ends. Out: on a terminal a few lines drawn again, elsewhere one plain
-//! line an interval. Must never: read a clock, or write escape codes into a file.
+//! In: each [`Second`] as it ends, and what was seen of the server. Out: on a terminal a few lines and
+//! charts drawn again, elsewhere one plain line an interval. Must never: read a clock, write escape
+//! codes into a file, or change a mode of the terminal: whatever ends the process, it stays in order.
+
+mod frame;
+mod minute;
+
+pub use frame::bar;
 
 use crate::redraw::Redraw;
-use crate::style::Style;
-use crate::text::{cut, sparkline};
+use crate::style::{Size, Style};
 use crate::units;
-use prony_store::Second;
+use frame::Shown;
+use prony_store::{Second, ServerSecond};
 use std::io::{self, Write};
 
 /// When the run will end, and what was asked.
@@ -33,8 +39,8 @@ pub struct Live<W> {
     interval_s: f64,
     shown_until_s: f64,
     redraw: Redraw,
-    tps: Vec<f64>,
-    failed: u64,
+    size: fn() -> Option<Size>,
+    shown: Shown,
     pending: Pending,
 }
 
@@ -57,10 +63,22 @@ impl<W: Write> Live<W> {
             interval_s,
             shown_until_s: 0.0,
             redraw: Redraw::default(),
-            tps: Vec::new(),
-            failed: 0,
+            size: || None,
+            shown: Shown::default(),
             pending: Pending::default(),
         }
+    }
+
+    /// Asks for the size of the terminal before each drawing, as it may change meanwhile.
+    #[must_use]
+    pub fn sized_by(mut self, size: fn() -> Option<Size>) -> Live<W> {
+        self.size = size;
+        self
+    }
+
+    /// Takes what was seen of the server in one second; the next drawing shows it.
+    pub fn server(&mut self, second: &ServerSecond) {
+        self.shown.server(second);
     }
 
     /// Shows one second that has ended.
@@ -68,12 +86,11 @@ impl<W: Write> Live<W> {
         if self.interval_s <= 0.0 {
             return Ok(());
         }
-        let tps = second.committed as f64 / second.seconds.max(1e-9);
-        self.tps.push(tps);
-        self.failed += second.failed;
         if self.style.terminal {
-            let lines = self.frame(second, tps);
-            return self.redraw.draw(&mut self.out, &lines);
+            self.shown.second(second);
+            let size = self.size();
+            let lines = self.shown.frame(&self.goal, second, &self.style, size);
+            return self.redraw.draw(&mut self.out, &lines, size.columns);
         }
         self.pending.seconds += second.seconds;
         self.pending.committed += second.committed;
@@ -89,14 +106,23 @@ impl<W: Write> Live<W> {
 
     /// Says something beside the view, such as a lost server: it stays above the view.
     pub fn say(&mut self, line: &str) -> io::Result<()> {
-        self.redraw.clear(&mut self.out)?;
+        let columns = self.size().columns;
+        self.redraw.clear(&mut self.out, columns)?;
         writeln!(self.out, "{}", crate::text::plain(line))?;
         self.out.flush()
     }
 
     /// Removes the view; plain lines stay.
     pub fn finish(&mut self) -> io::Result<()> {
-        self.redraw.clear(&mut self.out)
+        let columns = self.size().columns;
+        self.redraw.clear(&mut self.out, columns)
+    }
+
+    fn size(&self) -> Size {
+        (self.size)().unwrap_or(Size {
+            columns: self.style.width,
+            rows: 24,
+        })
     }
 
     fn plain_line(&mut self, second: &Second, now_s: f64) -> io::Result<()> {
@@ -123,64 +149,6 @@ impl<W: Write> Live<W> {
         )?;
         self.out.flush()
     }
-
-    fn frame(&self, second: &Second, tps: f64) -> Vec<String> {
-        let now_s = second.at_s + second.seconds;
-        let warming = second.part == "warmup";
-        let measured_s = (now_s - self.goal.warmup_s).max(0.0);
-        let place = match (warming, self.goal.measured_s) {
-            (true, _) => format!(
-                "warm-up {} of {}",
-                units::span(now_s.round()),
-                units::span(self.goal.warmup_s)
-            ),
-            (false, Some(total)) => format!(
-                "{} of {}",
-                units::span(measured_s.min(total).round()),
-                units::span(total)
-            ),
-            (false, None) => units::span(measured_s.round()),
-        };
-        let width = self.style.width;
-        let bar = match (warming, self.goal.measured_s) {
-            (false, Some(total)) if total > 0.0 => bar(measured_s / total, 24),
-            (true, _) if self.goal.warmup_s > 0.0 => bar(now_s / self.goal.warmup_s, 24),
-            _ => String::new(),
-        };
-        let figures = format!(
-            "{} transactions/s   p50 {}   p99 {}   {} failed",
-            units::rate(tps),
-            optional(second.p50_ns),
-            optional(second.p99_ns),
-            units::count(self.failed),
-        );
-        let recent = &self.tps[self.tps.len().saturating_sub(width - 4)..];
-        let mut place = format!("  {bar} {place}");
-        if !self.goal.connect_per_transaction {
-            place += &format!(
-                "   {} of {} connections",
-                units::count(u64::from(second.connections)),
-                units::count(u64::from(self.goal.clients)),
-            );
-        }
-        let place = cut(&place, width - 1);
-        vec![
-            cut(&self.goal.title, width - 1),
-            if warming {
-                self.style.caution(&place)
-            } else {
-                place
-            },
-            format!("  {}", cut(&figures, width - 3)),
-            format!("  {}", sparkline(recent, width - 4)),
-        ]
-    }
-}
-
-/// `━━━━────`: the share that is done.
-pub fn bar(share: f64, width: usize) -> String {
-    let full = (share.clamp(0.0, 1.0) * width as f64).round() as usize;
-    format!("{}{}", "━".repeat(full), "─".repeat(width - full))
 }
 
 fn optional(ns: Option<u64>) -> String {
@@ -188,88 +156,4 @@ fn optional(ns: Option<u64>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sample_run;
-
-    fn shown(style: Style, interval_s: f64) -> String {
-        shown_with(style, interval_s, false)
-    }
-
-    fn shown_with(style: Style, interval_s: f64, connect_per_transaction: bool) -> String {
-        let goal = Goal {
-            title: "tpcb, 64 clients on 2 threads".into(),
-            warmup_s: 1.0,
-            measured_s: Some(4.0),
-            clients: 64,
-            connect_per_transaction,
-        };
-        let mut out = Vec::new();
-        let mut live = Live::new(&mut out, style, goal, interval_s);
-        for second in &sample_run::closed().series {
-            live.second(second).unwrap();
-        }
-        live.finish().unwrap();
-        String::from_utf8(out).unwrap()
-    }
-
-    #[test]
-    fn a_file_gets_one_plain_line_a_second_with_the_warm_up_marked() {
-        let text = shown(Style::plain(), 1.0);
-        assert_eq!(text.lines().count(), 5);
-        assert_eq!(
-            text.lines().next().unwrap(),
-            "1 s warm-up: 27,000 transactions/s, p50 2.10 ms, p99 9.00 ms, 0 failed, 64 connections"
-        );
-        assert!(!text.contains('\x1b'));
-        assert!(text.lines().nth(1).unwrap().starts_with("2 s: "));
-    }
-
-    #[test]
-    fn connections_that_come_and_go_are_not_counted() {
-        let terminal = Style {
-            terminal: true,
-            ..Style::plain()
-        };
-        for style in [Style::plain(), terminal] {
-            assert!(shown_with(style, 1.0, false).contains("64 connections"));
-            let text = shown_with(style, 1.0, true);
-            assert!(
-                text.contains("0 failed") && !text.contains("connections"),
-                "{text}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_longer_interval_adds_its_seconds_up() {
-        let text = shown(Style::plain(), 2.0);
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines.len(), 2);
-        assert!(lines[0].contains("27,100 transactions/s"), "{}", lines[0]);
-    }
-
-    #[test]
-    fn no_interval_no_lines() {
-        assert_eq!(shown(Style::plain(), 0.0), "");
-    }
-
-    #[test]
-    fn a_terminal_gets_a_view_that_is_removed_at_the_end() {
-        let style = Style {
-            terminal: true,
-            ..Style::plain()
-        };
-        let text = shown(style, 1.0);
-        assert!(text.contains("warm-up 1 s of 1 s"));
-        assert!(text.contains("4 s of 4 s"));
-        assert!(text.ends_with("\x1b[4A\r\x1b[J"));
-    }
-
-    #[test]
-    fn a_bar_never_overflows() {
-        assert_eq!(bar(0.5, 4), "━━──");
-        assert_eq!(bar(7.0, 4), "━━━━");
-        assert_eq!(bar(-1.0, 4), "────");
-    }
-}
+mod tests;

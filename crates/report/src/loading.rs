@@ -60,7 +60,7 @@ impl<W: Write> Loading<W> {
         let line = self.line(amount);
         if self.style.terminal {
             let line = cut(&line, self.style.width - 1);
-            return self.redraw.draw(&mut self.out, &[line]);
+            return self.redraw.draw(&mut self.out, &[line], self.style.width);
         }
         if fresh || amount.at_s >= self.plain_at_s + PLAIN_EVERY_S {
             self.plain_at_s = amount.at_s;
@@ -72,7 +72,7 @@ impl<W: Write> Loading<W> {
 
     /// Removes the view and leaves one line in its place.
     pub fn finish(&mut self, line: &str) -> io::Result<()> {
-        self.redraw.clear(&mut self.out)?;
+        self.redraw.clear(&mut self.out, self.style.width)?;
         if !line.is_empty() {
             writeln!(self.out, "{line}")?;
         }

@@ -1,6 +1,6 @@
 //! Colour, width and whether a stream is a terminal.
 //!
-//! In: a stream, NO_COLOR, TERM, COLUMNS. Out: text with or without escape codes. Must never: put
+//! In: a stream, NO_COLOR, TERM, the locale. Out: text with or without escape codes. Must never: put
 //! an escape code into a pipe or a file.
 
 use std::io::IsTerminal;
@@ -15,6 +15,40 @@ pub struct Style {
     pub terminal: bool,
     /// Characters a line, 60 to 100.
     pub width: usize,
+    /// The locale knows more than ASCII.
+    pub unicode: bool,
+}
+
+/// How large a terminal is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Characters a line.
+    pub columns: usize,
+    /// Lines.
+    pub rows: usize,
+}
+
+impl Size {
+    /// Of the terminal behind a stream; absent where it is none, or does not tell.
+    pub fn of(stream: &impl AsFd) -> Option<Size> {
+        let (columns, rows) = terminal_size::terminal_size_of(stream)?;
+        let (columns, rows) = (usize::from(columns.0), usize::from(rows.0));
+        (columns > 0 && rows > 0).then_some(Size { columns, rows })
+    }
+}
+
+/// Whether the locale of characters is in UTF-8: the first of its variables that says anything
+/// decides (POSIX, 8.2). Where none does it is POSIX' own, which knows ASCII.
+fn unicode() -> bool {
+    let value = |name: &&str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(value);
+    locale.is_some_and(|locale| is_utf8(&locale.to_string_lossy()))
+}
+
+/// Whether this is the name of a locale in UTF-8, such as `C.UTF-8` or `de_DE.utf8`.
+fn is_utf8(locale: &str) -> bool {
+    let name = locale.to_ascii_lowercase();
+    name.contains("utf-8") || name.contains("utf8")
 }
 
 impl Style {
@@ -30,6 +64,7 @@ impl Style {
             color: terminal && !no_color,
             terminal,
             width: width.clamp(60, 100),
+            unicode: unicode(),
         }
     }
 
@@ -39,6 +74,7 @@ impl Style {
             color: false,
             terminal: false,
             width: 80,
+            unicode: true,
         }
     }
 
@@ -73,7 +109,15 @@ impl Style {
 
 #[cfg(test)]
 mod tests {
-    use super::Style;
+    use super::{Size, Style, is_utf8};
+
+    #[test]
+    fn a_file_has_no_size_and_a_locale_an_encoding() {
+        let file = std::fs::File::open("/dev/null").unwrap();
+        assert_eq!(Size::of(&file), None);
+        assert!(is_utf8("C.UTF-8") && is_utf8("de_DE.utf8"));
+        assert!(!is_utf8("C") && !is_utf8("de_DE.ISO-8859-1"));
+    }
 
     #[test]
     fn a_file_gets_no_escape_codes() {

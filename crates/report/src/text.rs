@@ -4,10 +4,15 @@
 //! Must never: let a server's message steer the terminal.
 
 /// The text with every control character replaced by a space, so that an error message of a
-/// server can neither move the cursor nor break a table.
+/// server can neither move the cursor nor break a table; marks that turn the direction of writing,
+/// and so could show one figure as another, become visible.
 pub fn plain(text: &str) -> String {
     text.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
+        .map(|c| match c {
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
+            c if c.is_control() => ' ',
+            c => c,
+        })
         .collect::<String>()
         .trim()
         .to_owned()
@@ -56,24 +61,63 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
 /// A row of bars, one a value, the largest value being the full bar; a zero is a blank.
 /// More values than `width` are put together by their mean.
 pub fn sparkline(values: &[f64], width: usize) -> String {
-    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let width = width.min(values.len());
-    let means: Vec<f64> = (0..width)
+    let means: Vec<Option<f64>> = (0..width)
         .map(|i| {
             let (from, to) = (i * values.len() / width, (i + 1) * values.len() / width);
-            values[from..to].iter().sum::<f64>() / (to - from) as f64
+            Some(values[from..to].iter().sum::<f64>() / (to - from) as f64)
         })
         .collect();
-    let top = means.iter().copied().fold(0.0, f64::max);
-    means
-        .iter()
-        .map(|value| {
-            if *value <= 0.0 {
-                return ' ';
-            }
+    let top = means.iter().flatten().copied().fold(0.0, f64::max);
+    bars(&means, top)
+}
+
+/// A bar a value, `top` being the full one; a zero, and what is not known, is a blank.
+pub fn bars(values: &[Option<f64>], top: f64) -> String {
+    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let bar = |value: &Option<f64>| match value {
+        Some(value) if *value > 0.0 && top > 0.0 => {
             BARS[((value / top * 7.0).round() as usize).min(7)]
-        })
-        .collect()
+        }
+        _ => ' ',
+    };
+    values.iter().map(bar).collect()
+}
+
+/// The text in ASCII, a character for each, for a terminal that shows no other.
+pub fn ascii(text: &str) -> String {
+    let plain = |c: char| match c {
+        '▁' => '.',
+        '▂' => ':',
+        '▃' => '-',
+        '▄' => '=',
+        '▅' => '+',
+        '▆' => '*',
+        '▇' => '%',
+        '█' | '━' => '#',
+        '─' | '–' => '-',
+        'µ' => 'u',
+        '…' => '~',
+        '\u{a0}' => ' ',
+        c if c.is_ascii() => c,
+        _ => '?',
+    };
+    text.chars().map(plain).collect()
+}
+
+/// How many characters of the text are seen: without the codes for colour and weight.
+pub fn seen_width(text: &str) -> usize {
+    let mut width = 0;
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        if c == '\x1b' {
+            // ECMA-48: a control sequence ends with a letter.
+            rest.by_ref().find(char::is_ascii_alphabetic);
+        } else {
+            width += 1;
+        }
+    }
+    width
 }
 
 #[cfg(test)]
@@ -83,6 +127,7 @@ mod tests {
     #[test]
     fn a_servers_message_cannot_steer_the_terminal() {
         assert_eq!(plain("bad\x1b[2J\r\nthing\x07"), "bad [2J  thing");
+        assert_eq!(plain("12\u{202e}34"), "12\u{fffd}34");
     }
 
     #[test]
@@ -93,6 +138,16 @@ mod tests {
         assert_eq!(lines.join(" "), text);
         assert_eq!(wrap("abcdefghij k", 4), ["abcdefghij", "k"]);
         assert_eq!(wrap("", 4), Vec::<String>::new());
+    }
+
+    #[test]
+    fn ascii_keeps_the_width_and_codes_have_none() {
+        let text = "━─ 12 µs ▁▄█…é";
+        assert_eq!(ascii(text), "#- 12 us .=#~?");
+        assert_eq!(seen_width(text), 14);
+        assert_eq!(seen_width("\x1b[1;31mab\x1b[0m c"), 4);
+        assert_eq!(bars(&[Some(0.5), None, Some(0.0), Some(9.0)], 1.0), "▅  █");
+        assert_eq!(bars(&[Some(1.0)], 0.0), " ");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! repeat a password in a message, or fill in a default that belongs to the plan.
 
 mod audit;
+mod compare;
 mod load;
 mod price;
 mod report;
@@ -12,12 +13,13 @@ mod scenarios;
 mod stored;
 
 pub use audit::AuditArgs;
+pub use compare::CompareArgs;
 pub use load::{LoadArgs, TablesArgs};
 pub use price::PriceArgs;
 pub use report::{ReportArgs, VerifyArgs};
 pub use run::RunArgs;
 pub use scenarios::{CachedArgs, CachedOf, ReproduceArgs, ScenariosArgs};
-pub use stored::{CompareArgs, RunsArgs, ShowArgs};
+pub use stored::{RunsArgs, ShowArgs};
 
 use crate::exit::{self, Exit, Failure};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -85,7 +87,7 @@ pub enum Command {
     Runs(RunsArgs),
     /// Show a stored run again
     Show(ShowArgs),
-    /// Say whether two stored runs may be compared, and set them side by side
+    /// Say whether stored runs may be compared, and how far chance explains a difference
     Compare(CompareArgs),
     /// Write stored runs as one HTML page that needs no network
     Report(ReportArgs),

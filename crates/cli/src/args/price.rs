@@ -69,7 +69,7 @@ fn rate(text: &str) -> Result<f64, String> {
 }
 
 /// Reads `30%` or `0.3`.
-fn share(text: &str) -> Result<f64, String> {
+pub(super) fn share(text: &str) -> Result<f64, String> {
     let number = text.trim();
     let (number, whole) = match number.strip_suffix('%') {
         Some(number) => (number, 100.0),

@@ -190,6 +190,11 @@ pub struct RunArgs {
     #[arg(long, help_heading = "Server", conflicts_with = "server_metrics")]
     pub no_observe: bool,
 
+    /// Serve the figures of the run to Prometheus while it goes on, at /metrics: a port of this machine
+    /// alone, such as 9187, or an address with one
+    #[arg(long, value_name = "ADDRESS", help_heading = "Result")]
+    pub metrics_listen: Option<String>,
+
     /// Print the result as the JSON document alone
     #[arg(long, help_heading = "Result")]
     pub json: bool,
@@ -238,6 +243,9 @@ impl RunArgs {
         asked.tcp_sample = flag("--tcp-sample", self.tcp_sample);
         asked.seed = flag("--seed", self.seed);
         asked.pin = flag("--pin", given(self.pin));
+        asked.observe = flag("--no-observe", self.no_observe.then_some(false));
+        asked.server_metrics = flag("--server-metrics", self.server_metrics.clone());
+        asked.metrics_listen = flag("--metrics-listen", self.metrics_listen.clone());
         asked.add_option_flag("--file", "files", &self.files);
         asked.add_option_flag("--builtin", "builtin", &self.builtin);
         asked.add_option_flag("--define", "define", &self.define);

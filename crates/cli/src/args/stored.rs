@@ -1,4 +1,4 @@
-//! Arguments of `runs`, `show` and `compare`.
+//! Arguments of `runs` and `show`.
 //!
 //! In: clap. Out: plain values. Must never: decide what a value means.
 
@@ -19,6 +19,7 @@ Examples:
   prony show last
   prony show 20261120-2333 --csv > seconds.csv
   prony show last --rates
+  prony show last --hdr-log > last.hlog        for tools that read HdrHistogram's logs
   prony show last --json | jq .measured.kinds[0].tps")]
 pub struct ShowArgs {
     /// Id of the run, the beginning of one, `last`, or a file with the document
@@ -41,6 +42,15 @@ pub struct Format {
     #[arg(long)]
     pub csv: bool,
 
+    /// What was seen of the server each second, as CSV
+    #[arg(long)]
+    pub csv_server: bool,
+
+    /// The distributions of the measured window as an HdrHistogram log: one interval of all of it, by
+    /// kind of transaction
+    #[arg(long)]
+    pub hdr_log: bool,
+
     /// The percentiles of the measured window, as CSV
     #[arg(long)]
     pub percentiles: bool,
@@ -48,27 +58,4 @@ pub struct Format {
     /// What the workload's field counts by names of its own, such as NOPM and TPM, as CSV
     #[arg(long)]
     pub rates: bool,
-}
-
-/// Arguments of `prony compare`.
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Exit code 7 says that the figures do not compare: of two workloads, modes, profiles, scales, protocols,
-or promises about a commit, or of a run that must not be used.
-
-Examples:
-  prony compare 20261120-2333 last
-  prony compare before.json after.json --json | jq -r .verdict")]
-pub struct CompareArgs {
-    /// The run that the other is measured against, named as in `prony show`
-    #[arg(value_name = "A")]
-    pub a: String,
-
-    /// The other one
-    #[arg(value_name = "B")]
-    pub b: String,
-
-    /// All of it, as JSON
-    #[arg(long)]
-    pub json: bool,
 }

@@ -4,6 +4,7 @@
 //! anything that another room can decide.
 
 mod audit;
+mod compare;
 mod demo;
 pub mod embedded;
 pub mod load;
@@ -37,7 +38,7 @@ pub fn obey(command: Command, arguments: &[OsString]) -> Result<Exit, Failure> {
         Command::Reproduce(args) => reproduce::reproduce(&args, arguments),
         Command::Runs(args) => stored::runs(&args),
         Command::Show(args) => stored::show(&args),
-        Command::Compare(args) => stored::compare(&args),
+        Command::Compare(args) => compare::compare(&args),
         Command::Report(args) => report::report(&args),
         Command::Verify(args) => report::verify(&args),
         Command::Audit(args) => audit::audit(&args),

@@ -6,9 +6,9 @@
 use super::{plan, server, sizing};
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
-use crate::run::{Look, Meant, Order, carry_out};
+use crate::run::{Look, Meant, Named, Order, carry_out};
 use crate::secrets;
-use prony_plan::{Asked, Plan, ServerPlan};
+use prony_plan::{Asked, Given, Place, Plan, ServerPlan};
 use prony_store::scenario::Cached;
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -43,10 +43,7 @@ pub fn order(args: &RunArgs, arguments: &[OsString]) -> Result<(Order, Look), Fa
         progress: args.progress,
         meant,
     };
-    let look = Look {
-        off: args.no_observe,
-        metrics: args.server_metrics.clone(),
-    };
+    let look = look(&asked, &order.plan);
     Ok((order, look))
 }
 
@@ -60,13 +57,35 @@ fn cached(args: &RunArgs, plan: &Plan) -> Result<Option<Cached>, Failure> {
         return Err(Failure::new(Exit::Usage, what, "name a server with --url"));
     };
     let mut control = server::connect(&server::target(Some(url))?)?;
-    sizing::wanted(
-        &mut control,
-        share,
-        args.cached_of,
-        args.server_metrics.as_deref(),
-    )
-    .map(Some)
+    let metrics = plan.observe.server_metrics.as_deref();
+    sizing::wanted(&mut control, share, args.cached_of, metrics).map(Some)
+}
+
+/// Whether and how to look at the server, and who may look on.
+pub fn look(asked: &Asked, plan: &Plan) -> Look {
+    // What the plan has was asked for somewhere.
+    fn by<T>(given: &Given<T>) -> String {
+        let place = given.as_ref().map(|given| given.place.to_string());
+        place.unwrap_or_default()
+    }
+    let observe = &plan.observe;
+    let off = (!observe.server).then(|| match &asked.observe {
+        Some(given) if !matches!(given.place, Place::Flag(_)) => {
+            format!("the plan says so ({})", given.place)
+        }
+        _ => "--no-observe was given".to_owned(),
+    });
+    Look {
+        off,
+        metrics: observe.server_metrics.clone().map(|value| Named {
+            value,
+            by: by(&asked.server_metrics),
+        }),
+        listen: observe.metrics_listen.clone().map(|value| Named {
+            value,
+            by: by(&asked.metrics_listen),
+        }),
+    }
 }
 
 /// What was asked, for the Run document: each value with its place, and the command line as it was

@@ -1,15 +1,16 @@
-//! `prony runs`, `prony show` and `prony compare`.
+//! `prony runs` and `prony show`.
 //!
-//! In: the store. Out: a table of runs, one run in the form asked for, or two side by side. Must never: change a run.
+//! In: the store. Out: a table of runs, or one run in the form asked for. Must never: change a run.
 
 use super::{output, server};
-use crate::args::{CompareArgs, RunsArgs, ShowArgs};
+use crate::args::{RunsArgs, ShowArgs};
 use crate::exit::{Exit, Failure};
-use prony_judge::compare::Verdict;
+use prony_report::hdr_log::HdrLog;
 use prony_report::history::{self, Row};
 use prony_report::terminal::{self, Stored};
-use prony_report::{compare, csv, json};
-use prony_store::{Filter, RunStore, Severity, State, StoreError, Summary};
+use prony_report::{csv, json};
+use prony_store::{Filter, Run, RunStore, Severity, State, StoreError, Summary};
+use std::time::SystemTime;
 
 /// Lists the stored runs.
 pub fn runs(args: &RunsArgs) -> Result<Exit, Failure> {
@@ -55,12 +56,20 @@ fn row(summary: &Summary) -> Row {
 pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let store = RunStore::open(None).map_err(|error| failure(&error))?;
     let run = store.load(&args.run).map_err(|error| failure(&error))?;
+    let format = args.format;
+    if format.hdr_log {
+        return hdr_log(&run);
+    }
+    if format.csv_server && unseen(&run) {
+        output::tell(&format!("prony: {}: its server was not looked at", run.id));
+    }
     output::show(|out, style| {
-        let format = args.format;
         if format.json {
             json::write(out, &run)
         } else if format.csv {
             csv::series(out, &run)
+        } else if format.csv_server {
+            csv::server(out, &run)
         } else if format.percentiles {
             csv::percentiles(out, &run)
         } else if format.rates {
@@ -85,20 +94,27 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-/// Sets two runs side by side, if they compare.
-pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
-    let store = RunStore::open(None).map_err(|error| failure(&error))?;
-    let load = |run: &str| store.load(run).map_err(|error| failure(&error));
-    let (a, b) = (load(&args.a)?, load(&args.b)?);
-    let found = prony_judge::compare::compare(&a, &b);
-    output::show(|out, style| match args.json {
-        true => compare::json(out, [&a, &b], &found),
-        false => compare::write(out, style, [&a, &b], &found),
+/// Its distributions, for other tools.
+fn hdr_log(run: &Run) -> Result<Exit, Failure> {
+    let log = HdrLog::of(run).map_err(|error| {
+        let what = format!("{}: {error}", run.id);
+        Failure::new(
+            Exit::Usage,
+            what,
+            "prony show RUN --percentiles prints what there is",
+        )
     })?;
-    Ok(match found.verdict {
-        Verdict::NotComparable => Exit::Invalid,
-        _ => Exit::Fine,
-    })
+    let started = run.started_at.parse::<jiff::Timestamp>().ok();
+    let started = started.map(SystemTime::from);
+    output::show(|out, _| log.write(out, started))?;
+    Ok(Exit::Fine)
+}
+
+/// Whether nothing was seen of its server during the load.
+fn unseen(run: &Run) -> bool {
+    run.observed
+        .as_ref()
+        .is_none_or(|observed| observed.series.is_empty())
 }
 
 pub(super) fn failure(error: &StoreError) -> Failure {

@@ -7,7 +7,7 @@ use super::document;
 use super::observing::Observing;
 use prony_drive::Start;
 use prony_measure::{Row, Schedule};
-use prony_store::{Run, RunWriter, Second, StoreError};
+use prony_store::{Run, RunWriter, Second, ServerSecond, StoreError};
 
 /// Keeps one run.
 pub struct Keeper {
@@ -53,11 +53,13 @@ impl Keeper {
         self.complaint(stored)
     }
 
-    /// Takes what was seen of the server since the last time. Gives a complaint if it could not be
-    /// stored.
-    pub fn server(&mut self, observing: &Observing) -> Option<String> {
+    /// Takes what was seen of the server since the last time, and gives its seconds. Gives a
+    /// complaint if it could not be stored.
+    pub fn server(&mut self, observing: &Observing) -> (Vec<ServerSecond>, Option<String>) {
         let heard = observing.hear(self.run.observed.get_or_insert_default());
-        let writer = self.writer.as_mut()?;
+        let Some(writer) = &mut self.writer else {
+            return (heard.seconds, None);
+        };
         let seconds = heard
             .seconds
             .iter()
@@ -66,7 +68,7 @@ impl Keeper {
         for event in &heard.events {
             stored = stored.and(writer.server_event(event));
         }
-        self.complaint(stored)
+        (heard.seconds, self.complaint(stored))
     }
 
     /// The last second.

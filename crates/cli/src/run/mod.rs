@@ -7,6 +7,7 @@ mod counting;
 pub mod document;
 pub mod host;
 pub mod keep;
+mod metrics;
 mod observing;
 pub mod place;
 mod watch;
@@ -15,19 +16,20 @@ use crate::command::{load, output, server};
 use crate::exit::{Exit, Failure};
 use crate::signals::Signals;
 use keep::Keeper;
-pub use observing::Look;
+use metrics::Metrics;
+pub use observing::{Look, Named};
 use place::Place;
 use prony_drive::{ConnectError, Driven, Job};
-use prony_plan::{Plan, ServerPlan};
+use prony_plan::{Listen, Plan, ServerPlan};
 use prony_report::terminal::{self, Stored};
-use prony_report::{Goal, Live, Style, json};
+use prony_report::{Goal, Live, Size, Style, json};
 use prony_server::control::Cause;
 use prony_server::observe::machine::Exporter;
 use prony_server::{Control, Facts};
 use prony_store::{Observed, Run, RunStore, RunWriter, Severity, State};
 use prony_workload::{Counted, Loaded, RateOf, Workload};
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::stderr;
+use std::io::{Stderr, stderr};
 use std::time::Duration;
 use watch::Watch;
 
@@ -62,6 +64,8 @@ pub struct Meant {
 pub fn carry_out(order: &Order, look: &Look) -> Result<Exit, Failure> {
     let plan = &order.plan;
     let workload = server::workload(&plan.workload.name)?;
+    // An address that cannot be listened on shows before anything else takes time.
+    let mut metrics = look.listen.as_ref().map(listen).transpose()?;
     let (place, early) = match plan.server {
         ServerPlan::Embedded => {
             // From here on Ctrl-C has something to clean up.
@@ -83,21 +87,20 @@ pub fn carry_out(order: &Order, look: &Look) -> Result<Exit, Failure> {
     let mut run = document::begin(order, workload, loaded, &place, facts, reached, seed);
     run.observed = Some(found.observed);
     let writer = begin_to_store(order, &mut run)?;
-    let live = Live::new(
-        stderr(),
-        Style::of(&stderr()),
-        goal(&run, plan),
-        order.progress.as_secs_f64(),
-    );
+    if let Some(metrics) = &mut metrics {
+        metrics.begin(&run);
+    }
+    let live = live(order, goal(&run, plan));
     let counted = |of: &RateOf| of.counted == Counted::Server;
     let count = workload.rates().iter().any(counted);
     let count = count.then(|| place.target.clone());
-    let job = (!look.off).then(|| observing::Job {
+    let job = look.off.is_none().then(|| observing::Job {
         target: place.target.clone(),
         facts: found.facts.clone(),
         exporter: found.exporter,
     });
-    let mut watch = Watch::new(live, Keeper::new(writer, run), count, job);
+    let watch = Watch::new(live, Keeper::new(writer, run), count, job);
+    let mut watch = watch.with_metrics(metrics);
     let interrupt = signals.flag();
     let driven = prony_drive::run(
         &Job {
@@ -126,6 +129,24 @@ pub fn carry_out(order: &Order, look: &Look) -> Result<Exit, Failure> {
             Err(not_started(&error, &signals))
         }
     }
+}
+
+/// Begins to serve the figures, and says where.
+fn listen(address: &Named<Listen>) -> Result<Metrics, Failure> {
+    let metrics = Metrics::listen(&address.value, &address.by)?;
+    let at = metrics.address();
+    output::tell(&format!("prony: metrics at http://{at}/metrics"));
+    if !at.ip().is_loopback() {
+        output::tell(&format!(
+            "prony: warning: whoever reaches {at} can read them, without a password or encryption"
+        ));
+    }
+    Ok(metrics)
+}
+
+fn live(order: &Order, goal: Goal) -> Live<Stderr> {
+    let (style, interval_s) = (Style::of(&stderr()), order.progress.as_secs_f64());
+    Live::new(stderr(), style, goal, interval_s).sized_by(|| Size::of(&stderr()))
 }
 
 /// What is known before the clients connect.

@@ -1,10 +1,11 @@
 //! What happens at each second of a run: it is stored and shown, and so is what was seen of the server.
 //!
-//! In: rows of the loop. Out: the kept document, the live view. Must never: end a run because a
+//! In: rows of the loop. Out: the kept document, the live view, the page for Prometheus. Must never: end a run because a
 //! second could not be shown.
 
 use super::counting::Counting;
 use super::keep::Keeper;
+use super::metrics::Metrics;
 use super::observing::{Job, Observing};
 use prony_drive::{Observer, Start};
 use prony_measure::{Row, Schedule};
@@ -23,6 +24,8 @@ pub struct Watch {
     /// What is needed to look at the server, until the load starts.
     look: Option<Job>,
     observing: Option<Observing>,
+    /// Where others may look on.
+    metrics: Option<Metrics>,
 }
 
 impl Watch {
@@ -41,7 +44,14 @@ impl Watch {
             counting: None,
             look,
             observing: None,
+            metrics: None,
         }
+    }
+
+    /// Also shows it there.
+    pub fn with_metrics(mut self, metrics: Option<Metrics>) -> Watch {
+        self.metrics = metrics;
+        self
     }
 
     /// Removes the live view; gives back what is kept, and what the server counted a minute.
@@ -77,12 +87,18 @@ impl Observer for Watch {
     fn row(&mut self, row: &Row, schedule: &Schedule) {
         let complaint = self.keeper.row(row, schedule);
         self.complain(complaint);
+        let mut seen = Vec::new();
         if let Some(observing) = &self.observing {
-            let complaint = self.keeper.server(observing);
+            let (seconds, complaint) = self.keeper.server(observing);
+            seen = seconds;
             self.complain(complaint);
         }
+        seen.iter().for_each(|second| self.live.server(second));
         if let Some(second) = self.keeper.last() {
             let _ = self.live.second(second);
+            if let Some(metrics) = &mut self.metrics {
+                metrics.row(row, second, &seen);
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ mod hammerdb;
 mod initialize;
 mod life;
 mod logins;
+mod looking_on;
 mod lua;
 mod manual;
 mod maria;

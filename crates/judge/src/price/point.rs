@@ -3,6 +3,7 @@
 //! In: runs and a configuration. Out: its ratios. Must never: take the best of several runs.
 
 use super::{Offer, Refused, Terms};
+use crate::statistics::median;
 use crate::{all, compare};
 use prony_plan::sheet::{AsOf, HOURS_A_MONTH, Item};
 use prony_store::{Run, ServerState, Severity, State};
@@ -188,15 +189,6 @@ fn nopm(run: &Run) -> Option<f64> {
     (rate.value > 0.0).then_some(rate.value)
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() % 2 {
-        0 => (values[middle - 1] + values[middle]) / 2.0,
-        _ => values[middle],
-    }
-}
-
 fn interval(values: &[f64]) -> Option<Interval> {
     (values.len() > 1).then(|| Interval {
         low: values.iter().copied().fold(f64::INFINITY, f64::min),
@@ -229,9 +221,9 @@ impl Point {
         let runs: Vec<&Run> = group.iter().map(|offer| offer.run).collect();
         let rates: Vec<f64> = runs.iter().map(|run| good_tps(run)).collect();
         let between = interval(&rates);
-        let tps = median(rates);
+        let tps = median(&rates);
         let orders: Option<Vec<f64>> = runs.iter().map(|run| nopm(run)).collect();
-        let nopm = orders.map(median);
+        let nopm = orders.map(|orders| median(&orders));
         let (a_month, once) = (configuration.a_month(), configuration.once());
         let cost = a_month + once / MONTHS;
         let per_million = |used: f64| 1e6 * cost / (tps * 3600.0 * HOURS_A_MONTH * used);

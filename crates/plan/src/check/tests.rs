@@ -164,3 +164,70 @@ fn the_server_is_one() {
         "contains a zero byte",
     );
 }
+
+#[test]
+fn what_is_observed() {
+    let text = "[workload]\nname = \"tpcb\"\n[observe]\nserver_metrics = \"http://db1:9100\"\n\
+                metrics_listen = \"9187\"\n";
+    let file = || Asked::from_toml("p.toml", text).unwrap();
+    let plan = file().check().unwrap().observe;
+    assert!(plan.server);
+    assert_eq!(plan.server_metrics.as_deref(), Some("http://db1:9100"));
+    assert_eq!(plan.metrics_listen.unwrap().to_string(), "127.0.0.1:9187");
+    // A flag wins, and drops what it excludes.
+    let over = Asked {
+        observe: flag("--no-observe", Some(false)),
+        metrics_listen: flag("--metrics-listen", Some("[::1]:0".to_owned())),
+        ..Asked::default()
+    };
+    let plan = file().overlay(over).check().unwrap().observe;
+    assert_eq!((plan.server, plan.server_metrics), (false, None));
+    assert_eq!(plan.metrics_listen.unwrap().to_string(), "[::1]:0");
+    let dark = "[workload]\nname = \"tpcb\"\n[observe]\nserver = false\n";
+    let metrics = Asked {
+        server_metrics: flag("--server-metrics", Some("http://db1".to_owned())),
+        ..Asked::default()
+    };
+    let plan = Asked::from_toml("p.toml", dark).unwrap().overlay(metrics);
+    assert!(plan.check().unwrap().observe.server);
+    assert_eq!(asked().check().unwrap().observe, ObservePlan::default());
+}
+
+#[test]
+fn mistakes_in_what_is_observed() {
+    let found = |lines: &str| {
+        let text = format!("[workload]\nname = \"tpcb\"\n[observe]\n{lines}");
+        let plan = Asked::from_toml("p.toml", &text).and_then(Asked::check);
+        plan.unwrap_err().to_string()
+    };
+    for (lines, words) in [
+        (
+            "server = false\nserver_metrics = \"http://db1\"\n",
+            "p.toml:5:18 (observe.server_metrics): has no meaning where the server is not looked at \
+             (p.toml:4:10 (observe.server))",
+        ),
+        (
+            "metrics_listen = \":9187\"\n",
+            "p.toml:4:18 (observe.metrics_listen): ':9187' names no host\n  hint: 0.0.0.0",
+        ),
+        (
+            "server_metrics = \"db1:9100\"\n",
+            "p.toml:4:18 (observe.server_metrics): is not the URL of a node_exporter",
+        ),
+        (
+            "metrics_listen = 9187\n",
+            "must be a text, is a whole number",
+        ),
+        ("metric_listen = \"9187\"\n", "did you mean metrics_listen?"),
+        ("clients = 3\n", "clients belongs under [run]"),
+    ] {
+        let found = found(lines);
+        assert!(found.contains(words), "{found}");
+    }
+    let secret = found("server_metrics = \"http://u:geheim@db1\"\n");
+    assert!(
+        secret.contains("must not hold a user or a password"),
+        "{secret}"
+    );
+    assert!(!secret.contains("geheim"), "{secret}");
+}

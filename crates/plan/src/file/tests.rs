@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Asked, DrivePlan, WorkloadPlan};
+use crate::{Asked, DrivePlan, ObservePlan, WorkloadPlan};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -81,6 +81,9 @@ fn the_defaults_of_the_schema_are_those_of_the_check() {
         }
     }
     assert!(defaults >= 10);
+    let observe = &table(&schema, "observe")["properties"];
+    assert_eq!(plan["observe"]["server"], observe["server"]["default"]);
+    assert_eq!(plan["observe"]["metrics_listen"], Value::Null);
 }
 
 /// Whether a value is of a type that the schema's node allows: not a validator, but enough to see
@@ -149,6 +152,11 @@ fn json_holds_every_key_and_no_url() {
     assert_eq!(json["run"]["transactions"], Value::Null);
     let run = json["run"].as_object().unwrap();
     for (table, keys) in crate::read::known_keys() {
+        if table == "observe" {
+            let observe = json["observe"].as_object().unwrap();
+            assert!(keys.iter().all(|key| observe.contains_key(*key)));
+            assert_eq!(keys.len(), observe.len());
+        }
         if table == "run" {
             assert!(keys.iter().all(|key| run.contains_key(*key)));
             assert_eq!(keys.len(), run.len());
@@ -162,7 +170,7 @@ fn toml_leaves_the_server_out_unless_told() {
     let plan = read("p", text);
     let alone = to_toml(&plan, None).unwrap();
     assert!(
-        !alone.contains("server") && !alone.contains("secret"),
+        !alone.contains("[server]") && !alone.contains("secret"),
         "{alone}"
     );
     let with = to_toml(&plan, Some("postgres://u@h/d")).unwrap();
@@ -269,11 +277,16 @@ proptest! {
         // Names that are no key of the plan and not near to one.
         options in prop::collection::btree_map("x[0-9]{3,6}", any_option(), 0..4),
         url in "[ -~]{0,30}",
+        server in any::<bool>(),
+        metrics_listen in prop::option::of((1u16..).prop_map(|port| {
+            Listen { host: "::1".to_owned(), port }
+        })),
     ) {
         let plan = Plan {
             server: ServerPlan::Url(url.clone()),
             workload: WorkloadPlan { name: "tpcb".to_owned(), scale, options },
             drive,
+            observe: ObservePlan { server, server_metrics: None, metrics_listen },
         };
         let text = to_toml(&plan, Some(&url)).unwrap();
         prop_assert_eq!(read("written", &text), plan);

@@ -9,11 +9,12 @@ use super::escape::Text;
 use super::one::{class, end, table, table_of, title, words};
 use super::seconds::{end_s, row, throughput, together};
 use super::section;
-use crate::compare::change;
+use crate::compare::{change, sentence};
 use crate::terminal::verdict_words;
 use crate::units;
+use prony_judge::compare::sides::{Side, compare_sides};
 use prony_judge::compare::{Comparison, Difference, Unit, Verdict, compare};
-use prony_store::Severity;
+use prony_store::{Run, Severity};
 use std::fmt::{self, Write};
 
 /// As many runs have a line in the chart of all: more lines cannot be told apart.
@@ -53,6 +54,7 @@ pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
         let heading = format!("Run {number} against run 1");
         section(out, 2, &format!("pair-{number}"), &heading)?;
         pair(out, number, &compare(&first.run, &other.run))?;
+        chance(out, number, &first.run, &other.run)?;
         out.push_str("</section>\n");
     }
     Ok(())
@@ -92,6 +94,20 @@ fn overview(out: &mut String, documents: &[Document]) -> fmt::Result {
         )?;
     }
     end(out);
+    Ok(())
+}
+
+/// What chance explains of the leading figures; nothing where the two do not compare.
+fn chance(out: &mut String, number: usize, first: &Run, other: &Run) -> fmt::Result {
+    let side = |run| Side {
+        name: String::new(),
+        runs: vec![run],
+    };
+    let found = compare_sides(&[side(first), side(other)]);
+    let second = format!("run {number}");
+    for one in found.against.iter().flat_map(|one| found.leading(one)) {
+        writeln!(out, "<p>{}</p>", Text(sentence(["run 1", &second], one)))?;
+    }
     Ok(())
 }
 

@@ -29,6 +29,11 @@ fn settings_tables_and_durability() {
     assert!(facts.settings.len() > 300, "{}", facts.settings.len());
     let found = state(&mut control, &facts).unwrap();
     assert_eq!(found.missing, []);
+    // The start, as the counters have it too, give or take a second.
+    let mut reader = Reader::new(&mut control).unwrap();
+    let again = reader.read(&mut control).unwrap().started_unix_s;
+    let apart_s = again.unwrap() - found.started_unix_s.unwrap();
+    assert!(apart_s.abs() <= 2.0, "{apart_s}");
     assert!(found.cache_bytes > Some(1 << 20));
     assert!(found.database_bytes > Some(0));
     assert_eq!(

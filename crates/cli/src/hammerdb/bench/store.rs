@@ -8,7 +8,7 @@ use super::{Means, Ready};
 use crate::run::place::Place;
 use crate::run::{Order, document};
 use prony_drive::Driven;
-use prony_plan::{Plan, ServerPlan};
+use prony_plan::{ObservePlan, Plan, ServerPlan};
 use prony_store::{Run, RunStore, RunWriter, Severity};
 use serde_json::{Map, Value};
 use std::time::Duration;
@@ -31,6 +31,7 @@ pub fn begin(
             server: ServerPlan::Url(String::new()),
             workload: ready.plan.clone(),
             drive: ready.drive.clone(),
+            observe: ObservePlan::off(),
         },
         download: false,
         json: false,

@@ -10,7 +10,7 @@ use crate::run::place::Place;
 use crate::run::{Order, document};
 use prony_dialect::pgbench::{RunOptions, ScriptSource};
 use prony_drive::Driven;
-use prony_plan::{DrivePlan, Plan, ServerPlan, WorkloadPlan};
+use prony_plan::{DrivePlan, ObservePlan, Plan, ServerPlan, WorkloadPlan};
 use prony_server::Target;
 use prony_store::{Run, RunStore, RunWriter};
 use prony_workload::Loaded;
@@ -44,6 +44,7 @@ fn plan(options: &RunOptions, drive: &DrivePlan, scale: u32) -> Plan {
             options: options.collect(),
         },
         drive: drive.clone(),
+        observe: ObservePlan::off(),
     }
 }
 

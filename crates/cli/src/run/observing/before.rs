@@ -3,7 +3,7 @@
 //! In: the control connection that looked for the data, the settings. Out: the beginning of an
 //! [`Observed`]. Must never: fail a run; a lost connection shows when the clients connect.
 
-use super::{Look, add_missing, missing, seen};
+use super::{Look, Named, add_missing, missing, seen};
 use crate::exit::{Exit, Failure};
 use prony_server::Control;
 use prony_server::observe::machine::{Exporter, Reading, neighbour, read_here};
@@ -20,11 +20,11 @@ pub fn before(
     look: &Look,
 ) -> Result<(Observed, Option<Exporter>), Failure> {
     let mut observed = Observed::default();
-    if look.off {
-        observed.off = Some("--no-observe was given".to_owned());
+    if look.off.is_some() {
+        observed.off.clone_from(&look.off);
         return Ok((observed, None));
     }
-    let exporter = look.metrics.as_deref().map(answering).transpose()?;
+    let exporter = look.metrics.as_ref().map(answering).transpose()?;
     let near = neighbour(control);
     observed.machine = Machine {
         shared: near.shared,
@@ -62,10 +62,13 @@ pub fn before(
 }
 
 /// A node_exporter that answers, and its first answer.
-fn answering(url: &str) -> Result<(Exporter, Reading), Failure> {
-    let hint = "see the URL of --server-metrics, or run without it";
-    let failure = |exit: Exit| move |what: String| Failure::new(exit, what, hint);
-    let exporter = Exporter::new(url).map_err(failure(Exit::Usage))?;
+fn answering(url: &Named<String>) -> Result<(Exporter, Reading), Failure> {
+    let hint = format!("see the URL of {}, or run without it", url.by);
+    let failure = |exit: Exit| {
+        let hint = hint.clone();
+        move |what: String| Failure::new(exit, what, hint)
+    };
+    let exporter = Exporter::new(&url.value).map_err(failure(Exit::Usage))?;
     // The first answer may have to look up a name.
     let reading = exporter.read().or_else(|_| exporter.read());
     let reading = reading.map_err(failure(Exit::Connect))?;

@@ -13,6 +13,7 @@ mod watcher;
 pub use before::before;
 
 use prony_measure::Schedule;
+use prony_plan::Listen;
 use prony_server::observe::Facts;
 use prony_server::{Target, observe::machine::Exporter};
 use prony_store::{Event, Missing, Observed, ObserverCost, ServerSecond, ServerState};
@@ -25,13 +26,24 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// And one that was interrupted, for the last row.
 const SHORT: Duration = Duration::from_millis(300);
 
-/// Whether and how to look.
+/// Whether and how to look, and who may look on.
 #[derive(Clone, Debug, Default)]
 pub struct Look {
-    /// Look at nothing but version and settings.
-    pub off: bool,
+    /// Why to look at nothing but version and settings, if so.
+    pub off: Option<String>,
     /// URL of the node_exporter on the server's machine.
-    pub metrics: Option<String>,
+    pub metrics: Option<Named<String>>,
+    /// Where to serve the figures of the run while it goes on.
+    pub listen: Option<Named<Listen>>,
+}
+
+/// A value, and who gave it: a flag, or a place in a plan.
+#[derive(Clone, Debug)]
+pub struct Named<T> {
+    /// The value.
+    pub value: T,
+    /// Who gave it.
+    pub by: String,
 }
 
 /// What a watcher needs to know.

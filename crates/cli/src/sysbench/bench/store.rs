@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::run::place::Place;
 use crate::run::{Order, document};
 use prony_drive::Driven;
-use prony_plan::{DrivePlan, Plan, ServerPlan};
+use prony_plan::{DrivePlan, ObservePlan, Plan, ServerPlan};
 use prony_session::Share;
 use prony_store::{Run, RunStore, RunWriter};
 use prony_workload::Loaded;
@@ -28,6 +28,7 @@ pub fn begin(
             server: ServerPlan::Url(String::new()),
             workload: bench.plan.clone(),
             drive: drive.clone(),
+            observe: ObservePlan::off(),
         },
         download: false,
         json: false,

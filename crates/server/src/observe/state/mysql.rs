@@ -7,9 +7,10 @@ use super::super::{Facts, Missing, ask, cell, durability, number, tally};
 use super::{Replica, State, TABLES, TableState, unlogged};
 use crate::control::{Control, Error, Product, Row};
 
-/// The clock's time less the time it has been up.
-const STARTED: &str = "SELECT UNIX_TIMESTAMP() - CAST(VARIABLE_VALUE AS UNSIGNED) FROM \
-     {}.global_status WHERE VARIABLE_NAME = 'Uptime'";
+/// How long it has been up, and its clock. The table with the same status has another name in MySQL
+/// 5.6, in MySQL since 5.7 and in MariaDB; this statement is the same in all.
+const UPTIME: &str = "SHOW GLOBAL STATUS LIKE 'Uptime'";
+const CLOCK: &str = "SELECT UNIX_TIMESTAMP()";
 const PLUGINS: &str = "SELECT CONCAT(PLUGIN_NAME, ' ', PLUGIN_VERSION) FROM \
      information_schema.PLUGINS WHERE PLUGIN_STATUS = 'ACTIVE' AND PLUGIN_LIBRARY IS NOT NULL \
      ORDER BY 1";
@@ -50,16 +51,14 @@ fn table(row: &Row) -> Option<TableState> {
 }
 
 pub(super) fn read(control: &mut Control, facts: &Facts, state: &mut State) -> Result<(), Error> {
-    let maria = control.product() == Product::MariaDb;
-    let schema = if maria {
-        "information_schema"
-    } else {
-        "performance_schema"
-    };
-    let started = STARTED.replace("{}", schema);
     let missing = &mut state.missing;
-    if let Some(rows) = ask(control, "start of the server", &started, missing)? {
-        state.started_unix_s = rows.first().and_then(|row| number(row, 0));
+    let uptime = ask(control, "start of the server", UPTIME, missing)?;
+    let clock = match uptime {
+        Some(_) => ask(control, "start of the server", CLOCK, missing)?,
+        None => None,
+    };
+    if let Some((uptime, clock)) = uptime.zip(clock) {
+        state.started_unix_s = started(&uptime, &clock);
     }
     let cache = facts.setting("innodb_buffer_pool_size");
     state.cache_bytes = cache.and_then(|bytes| bytes.parse().ok());
@@ -79,6 +78,13 @@ pub(super) fn read(control: &mut Control, facts: &Facts, state: &mut State) -> R
     let semi_sync = replication(control, state)?;
     state.durability = durability::mysql(facts, semi_sync, &unlogged(&state.tables));
     Ok(())
+}
+
+/// The clock's time less the time it has been up.
+fn started(uptime: &[Row], clock: &[Row]) -> Option<f64> {
+    let up_s: f64 = number(uptime.first()?, 1)?;
+    let now_s: f64 = number(clock.first()?, 0)?;
+    Some(now_s - up_s)
 }
 
 /// The age of each table's statistics.
@@ -144,6 +150,19 @@ pub(in super::super) fn replica_status(control: &Control) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_start_is_the_clock_less_the_uptime() {
+        let cells = |cells: &[&str]| -> Vec<Row> {
+            let row = cells.iter().map(|cell| Some((*cell).to_owned()));
+            vec![row.collect()]
+        };
+        // As MySQL 5.6.14 answers.
+        let (uptime, clock) = (cells(&["Uptime", "41"]), cells(&["1795265041"]));
+        assert_eq!(started(&uptime, &clock), Some(1_795_265_000.0));
+        assert_eq!(started(&[], &clock), None);
+        assert_eq!(started(&cells(&["Uptime", "soon"]), &clock), None);
+    }
 
     #[test]
     fn who_sees_the_threads_of_others() {

@@ -1,0 +1,238 @@
+//! `prony compare`.
+//!
+//! In: the store, names of runs and experiments. Out: the sides with what `judge` makes of them. Must
+//! never: count one run twice on a side, or pick among the runs of an experiment.
+
+use super::output;
+use super::stored::failure as store_failure;
+use crate::args::CompareArgs;
+use crate::exit::{Exit, Failure};
+use prony_judge::compare::Verdict;
+use prony_judge::compare::sides::{Gate, Side, Sides, compare_sides};
+use prony_report::compare::{self, Limit};
+use prony_report::text::system_error;
+use prony_store::{Filter, Run, RunStore, State};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// As many sides have a letter.
+const MOST: usize = 26;
+
+/// A side before it is lent to `judge`.
+struct Loaded {
+    name: String,
+    runs: Vec<Run>,
+}
+
+/// Sets the sides against the first, if they compare.
+pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
+    let store = RunStore::open(None).map_err(|error| store_failure(&error))?;
+    let loaded = sides(&store, &args.sides)?;
+    let sides: Vec<Side<'_>> = loaded
+        .iter()
+        .map(|side| Side {
+            name: side.name.clone(),
+            runs: side.runs.iter().collect(),
+        })
+        .collect();
+    let found = compare_sides(&sides);
+    let limit = args.fail_if_slower.map(|allowed| Limit {
+        allowed,
+        surely: args.fail_if_unsure,
+    });
+    let runs: Vec<Vec<&Run>> = sides.iter().map(|side| side.runs.clone()).collect();
+    let xml_alone = args
+        .junit
+        .as_deref()
+        .is_some_and(|file| file.as_os_str() == "-");
+    if let Some(file) = args.junit.as_deref().filter(|_| !xml_alone) {
+        write_xml(file, &runs, &found, limit)?;
+    }
+    output::show(|out, style| match () {
+        () if xml_alone => compare::junit(out, &runs, &found, limit),
+        () if args.json => compare::json(out, &found, limit),
+        () if args.markdown => compare::markdown(out, &runs, &found, limit),
+        () => compare::write(out, style, &runs, &found, limit),
+    })?;
+    Ok(exit(&found, limit))
+}
+
+fn exit(found: &Sides, limit: Option<Limit>) -> Exit {
+    if found.verdict == Verdict::NotComparable {
+        return Exit::Invalid;
+    }
+    let broken = |limit: Limit| {
+        let gates = found
+            .against
+            .iter()
+            .map(|one| found.gate(one, limit.allowed));
+        let mut gates = gates.map(|gate| gate.unwrap_or(Gate::Unsure));
+        gates.any(|gate| gate == Gate::Slower || (gate == Gate::Unsure && limit.surely))
+    };
+    match limit.is_some_and(broken) {
+        true => Exit::Slower,
+        false => Exit::Fine,
+    }
+}
+
+/// The sides that were asked for.
+fn sides(store: &RunStore, asked: &[String]) -> Result<Vec<Loaded>, Failure> {
+    let mut found: Vec<Loaded> = Vec::new();
+    for one in asked {
+        found.extend(side(store, one, asked.len() == 1)?);
+    }
+    if found.len() < 2 {
+        let what = match asked.len() {
+            1 => "there is one side alone, and nothing to hold it against",
+            _ => "there are fewer than two sides",
+        };
+        let hint = "name two runs or more, or an experiment of two variants or more";
+        return Err(Failure::new(Exit::Usage, what, hint));
+    }
+    if found.len() > MOST {
+        let what = format!("{} sides are too many to be told apart", found.len());
+        return Err(Failure::new(
+            Exit::Usage,
+            what,
+            format!("name up to {MOST}"),
+        ));
+    }
+    for (place, side) in found.iter().enumerate() {
+        let before = found[..place].iter().flat_map(|side| &side.runs);
+        let mut seen: Vec<&str> = before.map(|run| run.id.as_str()).collect();
+        for run in &side.runs {
+            if !run.id.is_empty() && seen.contains(&run.id.as_str()) {
+                let what = format!("the run {} is named twice", run.id);
+                let hint = "one run counts once: it is no repeat of itself, and equals itself";
+                return Err(Failure::new(Exit::Usage, what, hint));
+            }
+            seen.push(&run.id);
+        }
+    }
+    Ok(found)
+}
+
+/// One argument: a run, several, or the variants of an experiment. Alone, it is an experiment.
+fn side(store: &RunStore, asked: &str, alone: bool) -> Result<Vec<Loaded>, Failure> {
+    let load = |name: &str| store.load(name).map_err(|error| store_failure(&error));
+    let several = asked.contains(',') && !Path::new(asked).is_file();
+    if several {
+        let names = asked.split(',').map(str::trim);
+        let runs = names.filter(|name| !name.is_empty()).map(load);
+        let runs: Vec<Run> = runs.collect::<Result<_, _>>()?;
+        if runs.is_empty() {
+            let what = "a side has no run";
+            return Err(Failure::new(
+                Exit::Usage,
+                what,
+                "name runs between the commas",
+            ));
+        }
+        let name = common_variant(&runs);
+        return Ok(vec![Loaded { name, runs }]);
+    }
+    let run = load(asked)?;
+    let of = run.experiment.as_ref();
+    match of.filter(|of| alone || (of.id == run.id && asked != "last")) {
+        Some(of) => experiment(store, &of.id.clone(), of.runs as usize, &run),
+        None => Ok(vec![Loaded {
+            name: common_variant(std::slice::from_ref(&run)),
+            runs: vec![run],
+        }]),
+    }
+}
+
+/// The variant that all of them are of; empty where they are not of one.
+fn common_variant(runs: &[Run]) -> String {
+    let of = |run: &Run| run.experiment.as_ref().map(|of| of.variant.clone());
+    let Some(first) = runs.first().and_then(of) else {
+        return String::new();
+    };
+    match runs.iter().all(|run| of(run).as_ref() == Some(&first)) {
+        true => first,
+        false => String::new(),
+    }
+}
+
+/// The variants of an experiment, in the order in which each was first run, with the runs that have
+/// ended.
+fn experiment(
+    store: &RunStore,
+    id: &str,
+    meant: usize,
+    known: &Run,
+) -> Result<Vec<Loaded>, Failure> {
+    let listing = store
+        .list(&Filter::default())
+        .map_err(|error| store_failure(&error))?;
+    // Oldest first. None of its runs is older than the first, whose id it has.
+    let begin = listing.runs.iter().position(|one| one.id == id);
+    let until = begin.map_or(listing.runs.len(), |place| place + 1);
+    let mut runs: Vec<Run> = Vec::new();
+    for summary in listing.runs[..until].iter().rev() {
+        if runs.len() >= meant {
+            break;
+        }
+        if summary.state == State::Running {
+            continue;
+        }
+        let run = store
+            .load(&summary.id)
+            .map_err(|error| store_failure(&error))?;
+        if run.experiment.as_ref().is_some_and(|of| of.id == id) {
+            runs.push(run);
+        }
+    }
+    if !runs.iter().any(|run| run.id == known.id) {
+        // A document outside the store, or one that still goes on, says so by itself.
+        runs.push(known.clone());
+    }
+    let place = |run: &Run| run.experiment.as_ref().map_or(0, |of| of.position);
+    runs.sort_by_key(place);
+    let mut found: Vec<Loaded> = Vec::new();
+    for run in runs {
+        let name = common_variant(std::slice::from_ref(&run));
+        match found.iter_mut().find(|side| side.name == name) {
+            Some(side) => side.runs.push(run),
+            None => found.push(Loaded {
+                name,
+                runs: vec![run],
+            }),
+        }
+    }
+    Ok(found)
+}
+
+/// Writes the XML to a file; an older one there is replaced, and nothing else.
+fn write_xml(
+    path: &Path,
+    runs: &[Vec<&Run>],
+    found: &Sides,
+    limit: Option<Limit>,
+) -> Result<(), Failure> {
+    let failed = |error: &io::Error| {
+        let what = format!("cannot write the XML: {}", system_error(error));
+        let hint = "name a file in a folder that you may write to";
+        Failure::new(Exit::Unexpected, what, hint).at(path.display().to_string())
+    };
+    if holds_other(path) {
+        let what = "there is a file of that name, and it is no XML";
+        let failure = Failure::new(Exit::Usage, what, "give another name, or remove it first");
+        return Err(failure.at(path.display().to_string()));
+    }
+    let mut text = Vec::new();
+    compare::junit(&mut text, runs, found, limit)?;
+    let written = File::create(path).and_then(|mut file| file.write_all(&text));
+    written.map_err(|error| failed(&error))
+}
+
+/// Whether a regular file is there that does not begin as XML does.
+fn holds_other(path: &Path) -> bool {
+    if !fs::metadata(path).is_ok_and(|meta| meta.is_file()) {
+        return false;
+    }
+    let mut begin = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(5).read_to_end(&mut begin));
+    read.is_ok() && !begin.is_empty() && begin != b"<?xml"
+}

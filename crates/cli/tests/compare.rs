@@ -1,0 +1,260 @@
+//! `prony compare` from end to end: single runs, repeats, experiments, limits, and every form of output.
+
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A store of its own, removed at the end.
+struct Home(PathBuf);
+
+impl Home {
+    fn new(name: &str) -> Home {
+        let folder = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("runs")).expect("a folder");
+        Home(folder)
+    }
+
+    fn prony(&self, arguments: &[&str]) -> Output {
+        Command::new(Path::new(env!("CARGO_BIN_EXE_prony")))
+            .args(arguments)
+            .env("PRONY_HOME", &self.0)
+            .env("NO_COLOR", "1")
+            .output()
+            .expect("it starts")
+    }
+
+    /// Its standard output, and that it ended so.
+    fn says(&self, arguments: &[&str], code: i32) -> String {
+        let output = self.prony(arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{arguments:?}:\n{text}\n{errors}"
+        );
+        text
+    }
+
+    /// Stores a complete run of this throughput, changed as asked.
+    fn store(&self, id: &str, tps: f64, change: impl Fn(&mut Value)) {
+        let latency = json!({
+            "samples": 96_000, "mean_ns": 4e6, "min_ns": 1000, "max_ns": 90_000_000,
+            "p99_ns": 9e10 as u64 / tps as u64,
+        });
+        let second: u32 = id[id.len() - 1..].parse().expect("ids end in a digit");
+        let mut run = json!({
+            "schema_version": "1.2", "id": id, "state": "complete",
+            "started_at": format!("2026-11-21T10:00:{second:02}+00:00"),
+            "build": {"version": "0.1.0", "target": "x", "profile": "release"},
+            "host": {"name": "h", "kernel": "k", "cpu": "c", "cpus": 2, "memory_bytes": 1},
+            "asked": null, "plan": null,
+            "server": {"engine": "postgresql", "version": "17", "address": "tcp:192.0.2.7:5432",
+                "database": "d", "user": "u", "embedded": false, "settings": {}},
+            "workload": {"name": "tpcb", "title": "t", "scale": 10, "kinds": ["tpcb"], "statements": []},
+            "drive": {"clients": 8, "threads": 1, "pace": "closed", "protocol": "prepared", "io": "ring",
+                "io_reason": "", "network": "tcp", "seed": 1, "connect_per_transaction": false},
+            "window": {"connect_s": 0.1, "warmup_s": 1.0, "measured_s": 60.0, "drain_s": 0.0},
+            "measured": {"seconds": 60.0, "errors": [], "unfinished": 0, "never_started": 0, "kinds": [{
+                "kind": "all", "committed": 96_000, "rolled_back": 0, "failed": 0, "skipped": 0, "retries": 0,
+                "tps": tps, "response": latency, "service": latency, "busy_s": 1.0,
+            }]},
+            "series": [], "events": [], "client": {"loop_delay_max_ns": 0},
+            "timing": {"split": "", "stamped": 0, "unstamped": 0, "impossible": 0, "doubtful": 0,
+                "clock_steps": 0, "send_cost_ns": 0.0, "transmit_stamps": 0},
+            "checks": [],
+        });
+        change(&mut run);
+        let path = self.0.join("runs").join(format!("{id}.json"));
+        std::fs::write(path, run.to_string()).expect("it is written");
+    }
+
+    /// Two variants of three runs each in turn, the second 10 % faster, and a run of another day.
+    fn experiment(&self) {
+        let runs = [
+            (1, "base", 9_900.0),
+            (2, "big \u{1b}[31m<b>|", 11_000.0),
+            (3, "big \u{1b}[31m<b>|", 11_100.0),
+            (4, "base", 10_000.0),
+            (5, "base", 10_100.0),
+            (6, "big \u{1b}[31m<b>|", 10_900.0),
+        ];
+        for (position, variant, tps) in runs {
+            self.store(&format!("20261121-100{position}"), tps, |run| {
+                run["experiment"] = json!({
+                    "id": "20261121-1001", "variant": variant, "repeat": 1, "position": position,
+                    "runs": 6, "order": "interleaved",
+                });
+            });
+        }
+        self.store("20261121-1109", 8_000.0, |_| ());
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn an_experiment_is_named_by_any_of_its_runs() {
+    let home = Home::new("experiment");
+    home.experiment();
+    for name in ["20261121-1001", "20261121-1004"] {
+        let text = home.says(&["compare", name], 0);
+        assert!(
+            text.starts_with("COMPARABLE\n  A  base, 3 runs: tpcb, scale 10, 8 clients\n"),
+            "{text}"
+        );
+        assert!(text.contains("B  big  [31m<b>|, 3 runs"), "{text}");
+        assert!(
+            text.contains("TPS: B is faster by 10.0 % (95 % interval"),
+            "{text}"
+        );
+        assert!(!text.contains('\u{1b}'), "{text}");
+    }
+    // Beside another side, the id of its first run is the whole, and those of others are runs.
+    let text = home.says(&["compare", "20261121-1109", "20261121-1001", "--json"], 0);
+    let read: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(read["sides"].as_array().map(Vec::len), Some(3));
+    assert_eq!(read["a"], "20261121-1109");
+    let text = home.says(&["compare", "20261121-1001,", "20261121-1002", "--json"], 0);
+    let read: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(
+        (&read["a"], &read["b"]),
+        (&json!("20261121-1001"), &json!("20261121-1002"))
+    );
+    assert_eq!(read["verdict"], "with_caveats", "too few repeats");
+    // The newest run is of none.
+    let alone = home.prony(&["compare", "last"]);
+    assert_eq!(alone.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&alone.stderr).contains("one side alone"));
+}
+
+#[test]
+fn repeats_are_named_with_commas_and_count_once() {
+    let home = Home::new("repeats");
+    home.experiment();
+    let [a, b] = [
+        "20261121-1001,20261121-1004,20261121-1005",
+        "20261121-1002,20261121-1003,20261121-1006",
+    ];
+    let text = home.says(&["compare", a, b], 0);
+    assert!(
+        text.contains("B is faster by 10.0 %") && text.contains("3 runs each"),
+        "{text}"
+    );
+    for (first, second) in [("20261121-1001,20261121-1001", b), (a, "20261121-1004")] {
+        let twice = home.prony(&["compare", first, second]);
+        assert_eq!(twice.status.code(), Some(2));
+        let said = String::from_utf8_lossy(&twice.stderr).into_owned();
+        assert!(said.contains("is named twice"), "{said}");
+    }
+    assert_eq!(
+        home.prony(&["compare", a, "none,such"]).status.code(),
+        Some(2)
+    );
+    assert_eq!(home.prony(&["compare", a, ","]).status.code(), Some(2));
+    assert_eq!(home.prony(&["compare"]).status.code(), Some(2));
+}
+
+#[test]
+fn runs_of_one_side_that_are_of_two_things_do_not_compare() {
+    let home = Home::new("unlike");
+    home.experiment();
+    home.store("20261121-1108", 10_000.0, |run| {
+        run["workload"]["scale"] = json!(20)
+    });
+    let mixed = "20261121-1001,20261121-1108";
+    let text = home.says(&["compare", mixed, "20261121-1002"], 7);
+    assert!(text.starts_with("NOT COMPARABLE\n"), "{text}");
+    assert!(
+        text.contains("The runs of A are not repeats of one thing"),
+        "{text}"
+    );
+    let limit = ["compare", mixed, "20261121-1002", "--fail-if-slower", "1%"];
+    assert!(!home.says(&limit, 7).contains("limit"));
+}
+
+#[test]
+fn a_slower_side_ends_with_a_code_of_its_own() {
+    let home = Home::new("slower");
+    home.experiment();
+    let [base, big] = [
+        "20261121-1001,20261121-1004,20261121-1005",
+        "20261121-1002,20261121-1003,20261121-1006",
+    ];
+    let slower = ["compare", big, base, "--fail-if-slower", "3%"];
+    assert!(home.says(&slower, 8).contains("the limit is broken"));
+    let faster = ["compare", base, big, "--fail-if-slower", "3%"];
+    assert!(home.says(&faster, 0).contains("the limit is held"));
+    // It is 9.1 % slower, give or take: whether more than nine cannot be told.
+    let open = ["compare", big, base, "--fail-if-slower", "9%"];
+    assert!(home.says(&open, 0).contains("cannot tell"));
+    let open = [
+        "compare",
+        big,
+        base,
+        "--fail-if-slower",
+        "9%",
+        "--fail-if-unsure",
+    ];
+    home.says(&open, 8);
+    // One run each never breaks a limit: how far runs differ is not known.
+    let single = [
+        "compare",
+        "20261121-1002",
+        "20261121-1109",
+        "--fail-if-slower",
+        "3%",
+    ];
+    assert!(home.says(&single, 0).contains("cannot tell"));
+    for wrong in ["3", "-1%", "101%", "nan", ""] {
+        let output = home.prony(&["compare", base, big, "--fail-if-slower", wrong]);
+        assert_eq!(output.status.code(), Some(2), "{wrong}");
+    }
+}
+
+#[test]
+fn markdown_and_junit_are_written() {
+    let home = Home::new("forms");
+    home.experiment();
+    let text = home.says(&["compare", "20261121-1001", "--markdown"], 0);
+    assert!(
+        text.starts_with("**COMPARABLE**\n\n- TPS: B is faster by 10.0 %"),
+        "{text}"
+    );
+    assert!(
+        text.contains("| TPS | 10,000 | 11,000 | +10.0 % | +"),
+        "{text}"
+    );
+    assert!(!text.contains("<b>") && !text.contains('\u{1b}'), "{text}");
+
+    let file = home.0.join("junit.xml").display().to_string();
+    for _ in 0..2 {
+        let text = home.says(&["compare", "20261121-1001", "--junit", &file], 0);
+        assert!(text.starts_with("COMPARABLE\n"), "{text}");
+    }
+    let written = std::fs::read_to_string(&file).expect("it is there");
+    let shown = home.says(&["compare", "20261121-1001", "--junit", "-"], 0);
+    assert_eq!(written, shown);
+    assert!(
+        shown.starts_with("<?xml") && shown.contains("failures=\"0\""),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("&lt;b&gt;|") && !shown.contains('\u{1b}'),
+        "{shown}"
+    );
+    // Nothing else is replaced.
+    let document = home.0.join("runs/20261121-1001.json").display().to_string();
+    let refused = home.prony(&["compare", "20261121-1001", "--junit", &document]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        home.says(&["compare", "20261121-1001"], 0)
+            .starts_with("COMPARABLE\n")
+    );
+    let nowhere = home.prony(&["compare", "20261121-1001", "--junit", "/nonexistent/x.xml"]);
+    assert_eq!(nowhere.status.code(), Some(1));
+}

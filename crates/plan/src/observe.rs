@@ -1,0 +1,187 @@
+//! What is seen of the server during a run, and who may look on.
+//!
+//! In: texts of a plan or of flags. Out: an [`ObservePlan`]. Must never: look a name up, or hold a
+//! password.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+/// What is seen of the server during a run, and who may look on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObservePlan {
+    /// Look at the server: settings, sizes and counters before, during and after the run.
+    pub server: bool,
+    /// URL of the node_exporter on the server's machine. Without a user or password.
+    pub server_metrics: Option<String>,
+    /// Where to serve the figures of the run while it goes on.
+    pub metrics_listen: Option<Listen>,
+}
+
+impl Default for ObservePlan {
+    fn default() -> Self {
+        ObservePlan {
+            server: true,
+            server_metrics: None,
+            metrics_listen: None,
+        }
+    }
+}
+
+impl ObservePlan {
+    /// Nothing is looked at, and nobody looks on: runs under another tool's name.
+    pub fn off() -> Self {
+        ObservePlan {
+            server: false,
+            ..ObservePlan::default()
+        }
+    }
+}
+
+/// An address to listen on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listen {
+    /// A name or an IP address, without brackets.
+    pub host: String,
+    /// A port; 0 for any that is free.
+    pub port: u16,
+}
+
+/// Why a text is no address to listen on, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListenError {
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub hint: &'static str,
+}
+
+impl fmt::Display for ListenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.message, self.hint)
+    }
+}
+
+const FORMS: &str = "write a port, such as 9187, or an address with one, such as 127.0.0.1:9187";
+
+impl FromStr for Listen {
+    type Err = ListenError;
+
+    /// `9187` (this machine alone), `127.0.0.1:9187`, `[::1]:9187`, `localhost:9187`.
+    fn from_str(text: &str) -> Result<Listen, ListenError> {
+        // What stands before an @ may be a password.
+        let shown = match text.contains('@') {
+            true => "this text".to_owned(),
+            false => format!("'{}'", crate::duration::shorten(text)),
+        };
+        let error = |message: &str, hint| ListenError {
+            message: format!("{shown} {message}"),
+            hint,
+        };
+        if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+            let port = text.parse();
+            let port = port.map_err(|_| error("is not a port: they go up to 65535", FORMS))?;
+            let host = "127.0.0.1".to_owned();
+            return Ok(Listen { host, port });
+        }
+        let Some((host, port)) = text.rsplit_once(':') else {
+            return Err(error("has no port", FORMS));
+        };
+        if port.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(error("does not end in a port", FORMS));
+        }
+        let port = port.parse();
+        let port = port.map_err(|_| error("has no such port: they go up to 65535", FORMS))?;
+        let bracketed = host
+            .strip_prefix('[')
+            .and_then(|host| host.strip_suffix(']'));
+        let host = match bracketed {
+            Some(host) if host.parse::<std::net::Ipv6Addr>().is_ok() => host,
+            Some(_) => return Err(error("has no IPv6 address in its brackets", FORMS)),
+            None if host.is_empty() || host == "*" => {
+                let hint = "0.0.0.0 and [::] stand for every interface of this machine";
+                return Err(error("names no host", hint));
+            }
+            None if host.contains(':') => {
+                let hint = "write an IPv6 address in brackets, such as [::1]:9187";
+                return Err(error("is not an address with a port", hint));
+            }
+            None if !host
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte)) =>
+            {
+                return Err(error("is not an address with a port", FORMS));
+            }
+            None => host,
+        };
+        let host = host.to_owned();
+        Ok(Listen { host, port })
+    }
+}
+
+impl fmt::Display for Listen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.host.parse() {
+            Ok(IpAddr::V6(address)) => write!(f, "[{address}]:{}", self.port),
+            _ => write!(f, "{}:{}", self.host, self.port),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_port_alone_is_of_this_machine() {
+        for (text, host, shown) in [
+            ("9187", "127.0.0.1", "127.0.0.1:9187"),
+            ("127.0.0.1:9187", "127.0.0.1", "127.0.0.1:9187"),
+            ("[::1]:9187", "::1", "[::1]:9187"),
+            ("localhost:9187", "localhost", "localhost:9187"),
+            ("0.0.0.0:9187", "0.0.0.0", "0.0.0.0:9187"),
+        ] {
+            let listen: Listen = text.parse().unwrap();
+            assert_eq!((listen.host.as_str(), listen.port), (host, 9187), "{text}");
+            assert_eq!(listen.to_string(), shown);
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_says_why() {
+        for (text, word) in [
+            ("", "has no port"),
+            ("127.0.0.1", "has no port"),
+            ("70000", "65535"),
+            ("db1:70000", "65535"),
+            ("db1:", "does not end in a port"),
+            ("db1:http", "does not end in a port"),
+            (":9187", "names no host"),
+            ("*:9187", "names no host"),
+            ("::1:9187", "is not an address with a port"),
+            ("[::1", "is not an address with a port"),
+            ("[db1]:9187", "IPv6"),
+            ("http://db1:9187", "is not an address with a port"),
+            ("u:geheim@db1:9187", "is not an address with a port"),
+            ("a b:9187", "is not an address with a port"),
+        ] {
+            let error = text.parse::<Listen>().unwrap_err();
+            assert!(error.to_string().contains(word), "{text}: {error}");
+            assert!(!error.to_string().contains("geheim"), "{error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shown_reads_as_the_same(text in "[0-9a-f.:\\[\\]x-]{0,20}|[0-9]{1,5}") {
+            if let Ok(listen) = text.parse::<Listen>() {
+                let again: Listen = listen.to_string().parse().unwrap();
+                prop_assert_eq!(again.port, listen.port);
+                let same = again.host == listen.host
+                    || again.host.parse::<IpAddr>() == listen.host.parse::<IpAddr>();
+                prop_assert!(same);
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! A comparison for programs.
+//!
+//! In: what `judge` made of the sides. Out: one JSON document. Must never: lose a member that an earlier
+//! version had: `a`, `b`, `differences` and `figures` are those of the first two sides, figures being
+//! medians.
+
+use super::Limit;
+use super::sentence::{held, told};
+use prony_judge::compare::sides::Sides;
+use serde_json::{Value, json};
+use std::io::{self, Write};
+
+/// Writes it as one JSON document.
+pub fn write(out: &mut dyn Write, found: &Sides, limit: Option<Limit>) -> io::Result<()> {
+    let id = |side: usize| match found.sides.get(side).map(|side| side.runs.as_slice()) {
+        Some([only]) => Value::from(only.as_str()),
+        Some(several) => Value::from(several.join(",")),
+        None => Value::Null,
+    };
+    let first = found.against.first();
+    let pairs = first.iter().flat_map(|one| &one.figures).map(|figure| {
+        json!({
+            "name": figure.name,
+            "unit": figure.unit,
+            "a": figure.a.median,
+            "b": figure.b.median,
+        })
+    });
+    let mut document = json!({
+        "a": id(0),
+        "b": id(1),
+        "verdict": found.verdict,
+        "differences": first.map(|one| &one.differences),
+        "figures": pairs.collect::<Vec<_>>(),
+        "caveats": found.caveats,
+        "told": told(found, limit),
+        "sides": found.sides,
+        "against": found.against,
+    });
+    if let Some(limit) = limit {
+        let each = found.against.iter().map(|one| {
+            let held = held(found, one, limit).map(|(held, _)| held);
+            json!({
+                "letter": one.letter,
+                "gate": found.gate(one, limit.allowed),
+                "held": held,
+            })
+        });
+        document["limit"] = json!({
+            "slower_by": limit.allowed,
+            "sides": each.collect::<Vec<_>>(),
+        });
+    }
+    serde_json::to_writer_pretty(&mut *out, &document)?;
+    writeln!(out)
+}

@@ -1,0 +1,335 @@
+use super::*;
+use crate::sample_run::closed;
+use prony_judge::compare::sides::{Side, compare_sides};
+use prony_store::Rate;
+
+/// What would be markup, a cell, a line or a steering code anywhere.
+const BAD: &str = "x</code><script>alert(\"1\")</script>' onload='x | y\n| z\u{1b}[31m & ]]> `a` *b* _c_ @all #1 \\| http://e.x www.e.x";
+
+/// A run of this throughput.
+fn run(id: &str, tps: f64) -> Run {
+    let mut run = closed();
+    run.id = id.to_owned();
+    run.measured.kinds[0].tps = tps;
+    run.measured.kinds[0].response.p99_ns = Some((1e11 / tps) as u64);
+    run
+}
+
+fn runs(mark: &str, tps: &[f64]) -> Vec<Run> {
+    let each = tps.iter().enumerate();
+    each.map(|(place, tps)| run(&format!("{mark}{place}"), *tps))
+        .collect()
+}
+
+/// What is shown, in each form.
+struct Shown {
+    found: Sides,
+    text: String,
+    json: serde_json::Value,
+    markdown: String,
+    xml: String,
+}
+
+fn shown_as(name: &str, sides: &[Vec<Run>], limit: Option<Limit>) -> Shown {
+    let runs: Vec<Vec<&Run>> = sides.iter().map(|runs| runs.iter().collect()).collect();
+    let named: Vec<Side<'_>> = runs
+        .iter()
+        .map(|runs| Side {
+            name: name.to_owned(),
+            runs: runs.clone(),
+        })
+        .collect();
+    let found = compare_sides(&named);
+    let text = |view: &dyn Fn(&mut Vec<u8>) -> io::Result<()>| {
+        let mut out = Vec::new();
+        view(&mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    let style = Style::plain();
+    let read = text(&|out| json(out, &found, limit));
+    Shown {
+        text: text(&|out| write(out, &style, &runs, &found, limit)),
+        json: serde_json::from_str(&read).unwrap(),
+        markdown: text(&|out| markdown(out, &runs, &found, limit)),
+        xml: text(&|out| junit(out, &runs, &found, limit)),
+        found,
+    }
+}
+
+fn shown(sides: &[Vec<Run>]) -> Shown {
+    shown_as("", sides, None)
+}
+
+const STEADY: [f64; 3] = [9_900.0, 10_000.0, 10_100.0];
+const FASTER: [f64; 3] = [10_900.0, 11_000.0, 11_100.0];
+
+#[test]
+fn what_compares_has_a_ratio_and_a_caution() {
+    let of = shown(&[vec![run("a", 10_000.0)], vec![run("b", 11_000.0)]]);
+    assert!(
+        of.text.starts_with("COMPARABLE, WITH 1 CAVEAT\n"),
+        "{}",
+        of.text
+    );
+    assert!(
+        of.text.contains("+10.0 %") && of.text.contains("One run each"),
+        "{}",
+        of.text
+    );
+    assert!(of.text.contains("repeats"), "{}", of.text);
+    let words = "TPS: B's is higher by 10.0 %; nothing says how much of that is chance.";
+    assert!(of.text.contains(words), "{}", of.text);
+}
+
+#[test]
+fn repeats_are_told_with_their_interval() {
+    let of = shown_as("", &[runs("a", &STEADY), runs("b", &FASTER)], None);
+    assert!(of.text.starts_with("COMPARABLE\n"), "{}", of.text);
+    let tps = "TPS: B is faster by 10.0 % (95 % interval 7.";
+    assert!(
+        of.text.contains(tps) && of.text.contains("3 runs each)"),
+        "{}",
+        of.text
+    );
+    assert!(
+        of.text
+            .contains("p99: B's is lower by 9.1 % (95 % interval 7."),
+        "{}",
+        of.text
+    );
+    assert!(!of.text.contains("One run each"));
+    let of = shown(&[runs("a", &FASTER), runs("b", &STEADY)]);
+    assert!(of.text.contains("TPS: B is slower by 9.1 %"), "{}", of.text);
+    let same = shown(&[
+        runs("a", &STEADY),
+        runs("b", &[9_950.0, 10_000.0, 10_060.0]),
+    ]);
+    let told = same.json["told"][0].as_str().unwrap();
+    assert!(
+        told.starts_with("TPS: no difference found between A and B (95 % interval -"),
+        "{told}"
+    );
+    assert!(
+        told.ends_with(" or more would probably have been found."),
+        "{told}"
+    );
+}
+
+#[test]
+fn what_says_next_to_nothing_is_not_told_in_digits() {
+    let of = shown(&[
+        runs("a", &[5_000.0, 20_000.0]),
+        runs("b", &[4_000.0, 30_000.0]),
+    ]);
+    assert!(of.text.contains("to over +1,000 %"), "{}", of.text);
+    assert!(
+        of.text.contains("one of over 1,000 % or more"),
+        "{}",
+        of.text
+    );
+    let seconds = |id: &str, tps: f64| {
+        let mut run = run(id, tps);
+        let second = run.series[1].clone();
+        let each = (0..60_u32).map(|at| prony_store::Second {
+            at_s: f64::from(at),
+            committed: tps as u64 + u64::from(at * at * 7919 % 101),
+            ..second.clone()
+        });
+        run.series = each.collect();
+        vec![run]
+    };
+    let mut sides = [seconds("a", 10_000.0), seconds("b", 9_000.0)];
+    for side in &mut sides {
+        side[0].events.clear();
+    }
+    let of = shown(&sides);
+    let told = of.json["told"][0].as_str().unwrap();
+    assert!(
+        told.starts_with("TPS: B's one run is slower by 10.0 % (95 % interval "),
+        "{told}"
+    );
+    assert!(
+        told.ends_with("by the seconds of one run each: how far runs differ is not covered)."),
+        "{told}"
+    );
+}
+
+#[test]
+fn what_does_not_compare_has_none() {
+    let (a, mut b) = (run("a", 10_000.0), run("b", 11_000.0));
+    b.workload.settings = vec!["profile \u{1b}[31mhammerdb".to_owned()];
+    b.server.version = "9".repeat(200);
+    let of = shown(&[vec![a], vec![b]]);
+    assert!(of.text.starts_with("NOT COMPARABLE\n"), "{}", of.text);
+    assert!(of.text.contains("profile"), "{}", of.text);
+    for text in [&of.text, &of.markdown, &of.xml] {
+        assert!(
+            !text.contains("against A |") && !text.contains('\u{1b}'),
+            "{text}"
+        );
+        assert!(!text.contains("TPS") && !text.contains("10.0 %"), "{text}");
+    }
+    let long = of.text.lines().find(|line| line.chars().count() > 100);
+    assert_eq!(long, None);
+    assert!(
+        of.xml.contains("failures=\"1\"") && of.xml.contains("tests=\"1\""),
+        "{}",
+        of.xml
+    );
+    assert_eq!(of.json["verdict"], "not_comparable");
+}
+
+#[test]
+fn programs_get_all_of_it() {
+    let (a, mut b) = (runs("a", &STEADY), runs("b", &FASTER));
+    for run in &mut b {
+        run.drive.clients += 1;
+    }
+    let limit = Limit {
+        allowed: 0.03,
+        surely: false,
+    };
+    let read = shown_as("", &[a, b], Some(limit)).json;
+    assert_eq!(read["verdict"], "with_caveats");
+    assert_eq!(read["differences"][0]["what"], "clients");
+    assert_eq!(
+        (&read["figures"][0]["a"], &read["figures"][0]["name"]),
+        (&10_000.0.into(), &"TPS".into())
+    );
+    assert_eq!(
+        (&read["a"], &read["b"]),
+        (&"a0,a1,a2".into(), &"b0,b1,b2".into())
+    );
+    let first = &read["against"][0]["figures"][0];
+    assert_eq!(first["b"]["values"][2], 11_100.0);
+    assert_eq!(first["found"]["basis"], "repeats");
+    assert_eq!(first["found"]["difference"], true);
+    assert_eq!(read["limit"]["sides"][0]["held"], true);
+    let single = shown(&[vec![run("a", 1.0)], vec![run("b", 1.0)]]).json;
+    assert_eq!((&single["a"], &single["b"]), (&"a".into(), &"b".into()));
+}
+
+#[test]
+fn a_limit_is_broken_held_or_open() {
+    let sides = |tps: &[f64]| [runs("a", &STEADY), runs("b", tps)];
+    let limit = |surely| {
+        Some(Limit {
+            allowed: 0.03,
+            surely,
+        })
+    };
+    let of = shown_as("", &sides(&[9_000.0, 9_100.0, 9_050.0]), limit(false));
+    assert!(
+        of.text
+            .contains("B is slower than A by more than 3.0 % (TPS): the limit is broken.")
+    );
+    assert!(of.xml.contains("failures=\"1\"") && of.xml.contains("<failure message=\"B is slower"));
+    assert_eq!(of.json["limit"]["sides"][0]["gate"], "slower");
+    let of = shown_as("", &sides(&STEADY), limit(false));
+    assert!(of.markdown.contains("the limit is held"), "{}", of.markdown);
+    assert!(of.xml.contains("failures=\"0\""));
+    let vague = sides(&[9_600.0, 9_700.0, 9_800.0]);
+    for (surely, failures) in [(false, "failures=\"0\""), (true, "failures=\"1\"")] {
+        let of = shown_as("", &vague, limit(surely));
+        assert!(of.text.contains("These runs cannot tell"), "{}", of.text);
+        assert!(of.xml.contains(failures), "{}", of.xml);
+    }
+}
+
+#[test]
+fn several_sides_have_a_part_each() {
+    let of = shown(&[runs("a", &STEADY), runs("b", &FASTER), runs("c", &STEADY)]);
+    for part in [
+        "B against A: COMPARABLE",
+        "C against A: COMPARABLE",
+        "97.5 % interval",
+        "Holm",
+    ] {
+        assert!(of.text.contains(part), "{part}: {}", of.text);
+    }
+    assert_eq!(of.xml.matches("<testsuite ").count(), 2);
+    assert!(
+        of.markdown.contains("| | A | C | C against A | interval |"),
+        "{}",
+        of.markdown
+    );
+    // A case for whether they compare, and one for each figure.
+    let cases = of.xml.matches("<testcase ").count();
+    assert_eq!(cases, 2 * (1 + of.found.against[0].figures.len()));
+}
+
+#[test]
+fn names_of_documents_stay_names() {
+    let spoil = |mut runs: Vec<Run>, more: &str| {
+        for run in &mut runs {
+            run.workload.name = BAD.to_owned();
+            run.server.version = format!("{BAD}{more}");
+            run.server.database = BAD.to_owned();
+            run.rates = vec![Rate {
+                name: BAD.to_owned(),
+                value: 5.0 * run.measured.kinds[0].tps,
+                ..Rate::default()
+            }];
+            run.id = format!("{BAD}{}", run.id);
+        }
+        runs
+    };
+    let sides = [
+        spoil(runs("a", &STEADY), "1"),
+        spoil(runs("b", &FASTER), "2"),
+    ];
+    let of = shown_as(BAD, &sides, None);
+    assert!(
+        !of.text.contains('\u{1b}') && of.text.contains("<script>"),
+        "{}",
+        of.text
+    );
+    for line in of.markdown.lines() {
+        let allowed = line.replace("<code>", "").replace("</code>", "");
+        assert!(
+            !allowed.contains(['<', '>', '`', '@', '_', '[', '\\', '\u{1b}']),
+            "{line}"
+        );
+        assert!(!line.contains("http:") && !line.contains("www."), "{line}");
+        assert!(
+            !allowed
+                .trim_start_matches("**")
+                .trim_end_matches("**")
+                .contains('*'),
+            "{line}"
+        );
+        if line.starts_with('|') {
+            let cells = line.matches('|').count() - 1;
+            assert!(cells == 4 || cells == 5, "{cells}: {line}");
+        }
+    }
+    assert!(
+        !of.xml.contains("<script") && !of.xml.contains('\u{1b}'),
+        "{}",
+        of.xml
+    );
+    balanced(&of.xml);
+}
+
+/// Every element that begins ends, and no attribute holds a mark that would end it.
+fn balanced(xml: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let body = xml.split_once("?>").unwrap().1;
+    for piece in body.split('<').skip(1) {
+        let (tag, rest) = piece.split_once('>').expect("it ends");
+        assert!(!rest.contains('>'), "{piece}");
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name), "{piece}");
+            continue;
+        }
+        assert!(tag.matches('"').count().is_multiple_of(2), "{piece}");
+        for entity in piece.split('&').skip(1) {
+            let known = ["amp;", "lt;", "gt;", "quot;", "apos;"];
+            assert!(known.iter().any(|one| entity.starts_with(one)), "{piece}");
+        }
+        if !tag.ends_with('/') {
+            open.push(tag.split(' ').next().unwrap());
+        }
+    }
+    assert_eq!(open, [""; 0]);
+}

@@ -1,0 +1,218 @@
+//! The distributions of a run as an HdrHistogram log, for the tools that read such logs.
+//!
+//! In: a Run. Out: lines of the log format 1.3 (histograms in V2, compressed, base64), as
+//! HdrHistogram's own log reader takes them. Must never: change a bucket; write a histogram that does
+//! not hold as many times as the Run says.
+//!
+//! A stored run has one distribution a kind for the whole measured window, so the log has one interval.
+//! The line of all kinds together has no tag: that is the one a reader takes if not told otherwise.
+
+use crate::text::plain;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{
+    IntervalLogWriterBuilder, IntervalLogWriterError, Tag,
+};
+use prony_store::{Latency, Run};
+use std::io::{self, Write};
+use std::time::{Duration, SystemTime};
+
+/// Largest times stand in the lines in milliseconds, as other writers have them; the histograms count
+/// nanoseconds.
+const NS_PER_MS: f64 = 1e6;
+
+/// The log of a run.
+pub struct HdrLog<'a> {
+    run: &'a Run,
+    intervals: Vec<(Option<String>, Histogram<u64>)>,
+}
+
+impl<'a> HdrLog<'a> {
+    /// Of a run's measured window.
+    ///
+    /// # Errors
+    /// In words, if the run has no histograms, or one that cannot be read.
+    pub fn of(run: &'a Run) -> Result<HdrLog<'a>, String> {
+        let mut intervals = Vec::new();
+        for (place, kind) in run.measured.kinds.iter().enumerate() {
+            let tag = (place > 0).then(|| tag(&kind.kind));
+            let service = match &tag {
+                Some(tag) => format!("{tag}:service"),
+                None => "service".to_owned(),
+            };
+            add(&mut intervals, tag, &kind.response)?;
+            // In a closed loop both are the same.
+            if kind.lag.is_some() {
+                add(&mut intervals, Some(service), &kind.service)?;
+            }
+        }
+        if intervals.is_empty() {
+            return Err(
+                "the run has no histograms: nothing was committed, or it was imported".into(),
+            );
+        }
+        Ok(HdrLog { run, intervals })
+    }
+
+    /// Writes it; `started` is when the run began, if that is known.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, mut out: &mut dyn Write, started: Option<SystemTime>) -> io::Result<()> {
+        let run = self.run;
+        let mut head = IntervalLogWriterBuilder::new();
+        head.add_comment("[Histogram log format version 1.3]");
+        head.add_comment(&plain(&format!(
+            "[Prony {}: run {}, {}, the whole measured window]",
+            run.build.version, run.id, run.workload.name
+        )));
+        head.add_comment(
+            "[Times in nanoseconds. Without a tag: response times of all kinds of transaction; with \
+             one: of that kind. With :service at its end: from the actual start.]",
+        );
+        if let Some(started) = started {
+            head.with_start_time(started).with_base_time(started);
+        }
+        head.with_max_value_divisor(NS_PER_MS);
+        let mut serializer = V2DeflateSerializer::new();
+        let mut log = head.begin_log_with(&mut out, &mut serializer)?;
+        let since_start = span(run.window.connect_s + run.window.warmup_s);
+        let length = span(run.measured.seconds);
+        for (tag, histogram) in &self.intervals {
+            let tag = tag.as_deref().and_then(Tag::new);
+            log.write_histogram(histogram, since_start, length, tag)
+                .map_err(|error| match error {
+                    IntervalLogWriterError::IoError(error) => error,
+                    // Only a count above i64::MAX in one cell cannot be written.
+                    IntervalLogWriterError::SerializeError(error) => io::Error::other(error),
+                })?;
+        }
+        Ok(())
+    }
+}
+
+fn add(
+    to: &mut Vec<(Option<String>, Histogram<u64>)>,
+    tag: Option<String>,
+    times: &Latency,
+) -> Result<(), String> {
+    if times.samples > 0 && !times.histogram.is_empty() {
+        to.push((tag, times.distribution()?.histogram));
+    }
+    Ok(())
+}
+
+/// The name of a kind without what separates fields and lines.
+fn tag(kind: &str) -> String {
+    let kept = |c: char| match c {
+        ',' => '_',
+        c if c.is_whitespace() || c.is_control() => '_',
+        c => c,
+    };
+    kind.chars().map(kept).collect()
+}
+
+/// Seconds of a document, which may be foreign, as a length.
+fn span(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample_run;
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+    use hdrhistogram::serialization::Deserializer;
+    use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+    use prony_store::encode_histogram;
+
+    fn histogram(times: impl Iterator<Item = u64>) -> Histogram<u64> {
+        let mut histogram = Histogram::new_with_bounds(1, 3_600_000_000_000, 3).unwrap();
+        times.for_each(|time_ns| histogram.record(time_ns).unwrap());
+        histogram
+    }
+
+    fn latency(histogram: &Histogram<u64>) -> Latency {
+        Latency {
+            samples: histogram.len(),
+            mean_ns: histogram.mean(),
+            min_ns: histogram.min(),
+            max_ns: histogram.max(),
+            histogram: encode_histogram(histogram),
+            ..Latency::default()
+        }
+    }
+
+    /// What a reader makes of the log: tag, start, length, histogram.
+    fn read(text: &str) -> Vec<(Option<String>, f64, f64, Histogram<u64>)> {
+        let mut found = Vec::new();
+        for entry in IntervalLogIterator::new(text.as_bytes()) {
+            let LogEntry::Interval(interval) = entry.expect("a line of a log") else {
+                continue;
+            };
+            let bytes = STANDARD.decode(interval.encoded_histogram()).unwrap();
+            let histogram = Deserializer::new()
+                .deserialize(&mut bytes.as_slice())
+                .unwrap();
+            found.push((
+                interval.tag().map(|tag| tag.as_str().to_owned()),
+                interval.start_timestamp().as_secs_f64(),
+                interval.duration().as_secs_f64(),
+                histogram,
+            ));
+        }
+        found
+    }
+
+    #[test]
+    fn a_reader_gets_the_same_buckets_back() {
+        let mut run = sample_run::closed();
+        let (one, other) = (
+            histogram((1..5_000).map(|n| n * 977)),
+            histogram((1..300).map(|n| n * 10_000_001)),
+        );
+        let mut all = one.clone();
+        all.add(&other).unwrap();
+        let mut third = run.measured.kinds[1].clone();
+        third.kind = "pay, by card\n".into();
+        run.measured.kinds.push(third);
+        for (place, histogram) in [&all, &one, &other].into_iter().enumerate() {
+            run.measured.kinds[place].response = latency(histogram);
+        }
+        run.measured.kinds[2].lag = Some(Latency::default());
+        run.measured.kinds[2].service = latency(&one);
+        let started = SystemTime::UNIX_EPOCH + Duration::from_millis(1_795_215_222_125);
+        let mut out = Vec::new();
+        let log = HdrLog::of(&run).unwrap();
+        log.write(&mut out, Some(started)).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.starts_with("#[Histogram log format version 1.3]\n#[Prony 0.1.0: run 2026"));
+        assert!(
+            text.contains("#[BaseTime: 1795215222.125 (seconds since epoch)]\n"),
+            "{text}"
+        );
+        let found = read(&text);
+        let tags: Vec<Option<&str>> = found.iter().map(|line| line.0.as_deref()).collect();
+        let odd = "pay__by_card_";
+        assert_eq!(
+            tags,
+            [None, Some("tpcb"), Some(odd), Some("pay__by_card_:service")]
+        );
+        for (line, meant) in found.iter().zip([&all, &one, &other, &one]) {
+            assert_eq!(&line.3, meant);
+            assert_eq!((line.1, line.2), (1.1, 4.0));
+        }
+    }
+
+    #[test]
+    fn a_run_without_histograms_or_with_a_false_one_says_so() {
+        let mut run = sample_run::closed();
+        let error = HdrLog::of(&run).err().expect("no histograms");
+        assert!(error.contains("no histograms"), "{error}");
+        let mut false_one = latency(&histogram(1..100));
+        false_one.samples = 5;
+        run.measured.kinds[0].response = false_one;
+        assert!(HdrLog::of(&run).is_err());
+    }
+}

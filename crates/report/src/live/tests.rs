@@ -1,0 +1,276 @@
+use super::*;
+use crate::sample_run;
+
+fn shown(style: Style, interval_s: f64) -> String {
+    shown_with(style, interval_s, false)
+}
+
+fn shown_with(style: Style, interval_s: f64, connect_per_transaction: bool) -> String {
+    let goal = Goal {
+        title: "tpcb, 64 clients on 2 threads".into(),
+        warmup_s: 1.0,
+        measured_s: Some(4.0),
+        clients: 64,
+        connect_per_transaction,
+    };
+    let mut out = Vec::new();
+    let mut live = Live::new(&mut out, style, goal, interval_s);
+    for second in &sample_run::closed().series {
+        live.second(second).unwrap();
+    }
+    live.finish().unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn a_file_gets_one_plain_line_a_second_with_the_warm_up_marked() {
+    let text = shown(Style::plain(), 1.0);
+    assert_eq!(text.lines().count(), 5);
+    assert_eq!(
+        text.lines().next().unwrap(),
+        "1 s warm-up: 27,000 transactions/s, p50 2.10 ms, p99 9.00 ms, 0 failed, 64 connections"
+    );
+    assert!(!text.contains('\x1b'));
+    assert!(text.lines().nth(1).unwrap().starts_with("2 s: "));
+}
+
+#[test]
+fn connections_that_come_and_go_are_not_counted() {
+    let terminal = Style {
+        terminal: true,
+        ..Style::plain()
+    };
+    for style in [Style::plain(), terminal] {
+        assert!(shown_with(style, 1.0, false).contains("64 connections"));
+        let text = shown_with(style, 1.0, true);
+        assert!(!text.contains("connections"), "{text}");
+        assert!(
+            text.contains("0 failed") || text.contains("failed         0"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_longer_interval_adds_its_seconds_up() {
+    let text = shown(Style::plain(), 2.0);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 2);
+    assert!(lines[0].contains("27,100 transactions/s"), "{}", lines[0]);
+}
+
+#[test]
+fn no_interval_no_lines() {
+    assert_eq!(shown(Style::plain(), 0.0), "");
+}
+
+#[test]
+fn a_terminal_gets_a_view_that_is_removed_at_the_end() {
+    let style = Style {
+        terminal: true,
+        ..Style::plain()
+    };
+    let text = shown(style, 1.0);
+    assert!(text.contains("warm-up 1 s of 1 s"));
+    assert!(text.contains("4 s of 4 s"));
+    assert!(text.ends_with("\x1b[6A\r\x1b[J"), "{text:?}");
+}
+
+#[test]
+fn a_bar_never_overflows() {
+    assert_eq!(bar(0.5, 4), "━━──");
+    assert_eq!(bar(7.0, 4), "━━━━");
+    assert_eq!(bar(-1.0, 4), "────");
+}
+
+fn terminal() -> Style {
+    Style {
+        terminal: true,
+        ..Style::plain()
+    }
+}
+
+fn goal() -> Goal {
+    Goal {
+        title: "tpcb, scale 100: 64 clients on 2 threads, prepared protocol".into(),
+        warmup_s: 0.0,
+        measured_s: Some(300.0),
+        clients: 64,
+        connect_per_transaction: false,
+    }
+}
+
+/// A second of the run and of its server, at some load.
+fn both(s: u32, share: f64) -> (Second, ServerSecond) {
+    let mut second = sample_run::closed().series[1].clone();
+    second.at_s = f64::from(s);
+    second.committed = (share * 30_000.0) as u64;
+    second.p99_ns = Some((share * 9e6) as u64);
+    let server = ServerSecond {
+        at_s: f64::from(s) + 0.01,
+        seconds: 1.0,
+        waits: [("CPU", 9), ("IO/WalSync", 3), ("Lock/tuple\x1b[2J", 12)]
+            .map(|(name, count)| (name.to_owned(), count))
+            .into(),
+        machine: Some(prony_store::MachineSecond {
+            busy: Some(share),
+            ..Default::default()
+        }),
+        ..ServerSecond::default()
+    };
+    (second, server)
+}
+
+/// The last of so many frames.
+fn frame(style: &Style, size: Size, seconds: u32) -> Vec<String> {
+    let mut shown = Shown::default();
+    let mut lines = Vec::new();
+    for s in 0..seconds {
+        let (mut second, server) = both(s, f64::from(s % 10 + 1) / 10.0);
+        second.failed = u64::from(s == seconds - 1) * 3;
+        shown.server(&server);
+        shown.second(&second);
+        lines = shown.frame(&goal(), &second, style, size);
+    }
+    lines
+}
+
+#[test]
+fn the_last_minute_beside_its_figures() {
+    let size = Size {
+        columns: 80,
+        rows: 24,
+    };
+    let lines = frame(&terminal(), size, 70);
+    let ramp = "▂▂▃▄▅▅▆▆▇█";
+    let ramps = ["▂", "▃", "▄", "▅", "▆", "▇", "█"];
+    assert_eq!(lines.len(), 8, "{lines:#?}");
+    assert!(
+        lines[1].contains("70 s of 5 min   64 of 64 connections"),
+        "{}",
+        lines[1]
+    );
+    assert!(lines[2].starts_with(" TPS       30,000  "), "{}", lines[2]);
+    let charted = lines[2].trim_end();
+    assert_eq!(charted.chars().count(), 79, "{charted}");
+    assert_eq!(
+        charted.matches('█').count(),
+        6,
+        "{ramp} six times: {charted}"
+    );
+    assert!(ramps.iter().all(|bar| charted.contains(bar)), "{charted}");
+    assert!(
+        lines[3].starts_with(" p50      2.10 ms  ██"),
+        "{}",
+        lines[3]
+    );
+    assert!(lines[4].starts_with(" p99      9.00 ms  "), "{}", lines[4]);
+    assert!(lines[5].starts_with(" failed         3  "), "{}", lines[5]);
+    assert!(lines[5].ends_with('█'), "{}", lines[5]);
+    assert!(lines[6].starts_with(" server CPU 100 %  "), "{}", lines[6]);
+    // The server's words cannot steer the terminal.
+    assert_eq!(lines[7], " waits      Lock/tuple [2J 12, IO/WalSync 3");
+    let wide = Size {
+        columns: 110,
+        rows: 24,
+    };
+    let lines = frame(&terminal(), wide, 70);
+    assert!(lines[2].ends_with("  max 30,000"), "{}", lines[2]);
+    assert!(lines[5].ends_with("  max 3"), "{}", lines[5]);
+}
+
+#[test]
+fn every_terminal_gets_lines_that_fit() {
+    for style in [
+        terminal(),
+        Style {
+            color: true,
+            ..terminal()
+        },
+        Style {
+            unicode: false,
+            ..terminal()
+        },
+    ] {
+        for columns in 1..130 {
+            for rows in [1, 2, 4, 7, 30] {
+                let lines = frame(&style, Size { columns, rows }, 3);
+                assert!(lines.len() < rows.max(2), "{columns} x {rows}: {lines:?}");
+                for line in &lines {
+                    let width = crate::text::seen_width(line);
+                    assert!(width < columns.max(2), "{columns} x {rows}: {line}");
+                    assert_eq!(line.contains('\x1b'), style.color && line.contains("\x1b["));
+                    assert!(style.unicode || line.is_ascii(), "{line}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn without_colour_no_code_but_those_that_move() {
+    let size = Size {
+        columns: 80,
+        rows: 24,
+    };
+    assert!(
+        frame(&terminal(), size, 3)
+            .iter()
+            .all(|line| !line.contains('\x1b'))
+    );
+    let coloured = Style {
+        color: true,
+        ..terminal()
+    };
+    let lines = frame(&coloured, size, 3);
+    let failed = &lines[5];
+    assert!(
+        failed.starts_with("\x1b[1;31m") && failed.ends_with("\x1b[0m"),
+        "{failed:?}"
+    );
+}
+
+#[test]
+fn in_ascii_the_charts_are_of_other_signs() {
+    let style = Style {
+        unicode: false,
+        ..terminal()
+    };
+    let size = Size {
+        columns: 80,
+        rows: 24,
+    };
+    let lines = frame(&style, size, 10);
+    assert!(
+        lines[2].ends_with(":::=++*%%#") || lines[2].ends_with('#'),
+        "{}",
+        lines[2]
+    );
+    assert!(lines[1].contains("#--"), "{}", lines[1]);
+}
+
+#[test]
+fn what_is_said_stays_above_the_view() {
+    let mut out = Vec::new();
+    let mut live = Live::new(&mut out, terminal(), goal(), 1.0);
+    live.second(&both(0, 0.5).0).unwrap();
+    live.say("prony: the disk is full").unwrap();
+    live.second(&both(1, 0.5).0).unwrap();
+    live.finish().unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert!(
+        text.contains("\x1b[6A\r\x1b[Jprony: the disk is full\ntpcb"),
+        "{text:?}"
+    );
+    // No mode is left behind: nothing but colour, moves up and erasing.
+    let codes = text.split("\x1b[").skip(1);
+    let known = |code: &str| {
+        code.find(|c: char| c.is_ascii_alphabetic())
+            .map(|at| code[at..].chars().next())
+    };
+    assert!(
+        codes
+            .into_iter()
+            .all(|code| matches!(known(code), Some(Some('A' | 'J' | 'm'))))
+    );
+}

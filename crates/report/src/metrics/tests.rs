@@ -1,0 +1,215 @@
+use super::*;
+use prony_store::MachineSecond;
+use std::collections::{BTreeMap, BTreeSet};
+
+fn text(all: &Exposition) -> String {
+    let mut out = Vec::new();
+    all.write(&mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn busy() -> Exposition {
+    let mut pay = KindSoFar {
+        name: "pay \"now\"\\\nline".into(),
+        committed: 5,
+        failed: 3,
+        times: 5,
+        sum_s: 120.5,
+        ..KindSoFar::default()
+    };
+    let mut histogram = Histogram::<u32>::new_with_bounds(1, 3_600_000_000_000, 3).unwrap();
+    for time_ns in [1, 900_000, 999_000, 40_000_000, 120_000_000_000] {
+        histogram.record(time_ns).unwrap();
+    }
+    pay.add_times(&histogram);
+    let look = KindSoFar {
+        name: "look".into(),
+        ..KindSoFar::default()
+    };
+    let mut server = ServerSoFar::default();
+    for commits in [Some(900), None, Some(100)] {
+        server.add(&ServerSecond {
+            commits,
+            connections: Some(8),
+            waits: [("IO/WalSync".to_owned(), 3)].into(),
+            machine: Some(MachineSecond {
+                busy: Some(0.75),
+                server_cpu_s: Some(1.5),
+                ..MachineSecond::default()
+            }),
+            ..ServerSecond::default()
+        });
+    }
+    let mut last = crate::sample_run::closed().series[1].clone();
+    last.p95_ns = None;
+    Exposition {
+        labels: vec![("run", "20261120-a".into()), ("workload", "tpcb".into())],
+        clients: 64,
+        target_tps: Some(5_000.0),
+        kinds: vec![pay, look],
+        errors: vec![ErrorSoFar {
+            kind: "look".into(),
+            class: "deadlock".into(),
+            code: "40P01".into(),
+            count: 3,
+        }],
+        client_cpu_s: Some(0.8),
+        waiting: Some(7),
+        last: Some(last),
+        server,
+    }
+}
+
+/// The rules of the format and those of `promtool check metrics`, on a text; gives the samples.
+pub(crate) fn lint(text: &str) -> BTreeMap<String, f64> {
+    assert!(text.ends_with('\n'));
+    let (mut helped, mut types) = (BTreeSet::new(), BTreeMap::new());
+    let (mut samples, mut current) = (BTreeMap::new(), String::new());
+    for line in text.lines() {
+        if let Some(rest) = line.strip_prefix("# HELP ") {
+            let (name, help) = rest.split_once(' ').expect("a help text");
+            assert!(helped.insert(name.to_owned()), "{name} twice");
+            assert!(!help.is_empty());
+            continue;
+        }
+        if let Some(rest) = line.strip_prefix("# TYPE ") {
+            let (name, sort) = rest.split_once(' ').expect("a type");
+            assert!(helped.contains(name), "{name} without a help text before");
+            assert!(["counter", "gauge", "histogram", "summary"].contains(&sort));
+            assert_eq!(name.ends_with("_total"), sort == "counter", "{name}");
+            let good = |c: char| c.is_ascii_lowercase() || c == '_';
+            assert!(
+                name.starts_with("prony_") && name.chars().all(good),
+                "{name}"
+            );
+            assert!(
+                !["_bucket", "_sum", "_count"]
+                    .iter()
+                    .any(|end| name.ends_with(end))
+            );
+            for unit in ["milliseconds", "_ms", "_ns", "_percent", "kilobytes"] {
+                assert!(!name.contains(unit), "{name}: {unit}");
+            }
+            types.insert(name.to_owned(), sort.to_owned());
+            current = name.to_owned();
+            continue;
+        }
+        let (series, value) = line.rsplit_once(' ').expect("a sample");
+        let name = series.split('{').next().unwrap();
+        let sort = types[&current].as_str();
+        let own = name == current && sort != "histogram"
+            || ["_sum", "_count"].iter().any(|end| {
+                ["histogram", "summary"].contains(&sort) && name == format!("{current}{end}")
+            })
+            || sort == "histogram" && name == format!("{current}_bucket");
+        assert!(own, "{name} in the family {current}");
+        assert_eq!(
+            series.contains(",le=\""),
+            name.ends_with("_bucket"),
+            "{series}"
+        );
+        assert!(
+            !series.contains("quantile=") || sort == "summary",
+            "{series}"
+        );
+        if series.contains('{') {
+            assert!(series.ends_with("\"}"), "{series}");
+        }
+        let value: f64 = value.parse().expect("a number");
+        assert!(
+            samples.insert(series.to_owned(), value).is_none(),
+            "{series} twice"
+        );
+    }
+    samples
+}
+
+#[test]
+fn the_format_is_kept_and_the_figures_stand_in_it() {
+    let samples = lint(&text(&busy()));
+    let of = |series: &str| samples[series];
+    assert_eq!(
+        of("prony_run_info{run=\"20261120-a\",workload=\"tpcb\"}"),
+        1.0
+    );
+    assert_eq!(of("prony_clients"), 64.0);
+    assert_eq!(of("prony_target_transactions_per_second"), 5_000.0);
+    assert_eq!(of("prony_measuring"), 1.0);
+    assert_eq!(of("prony_waiting_starts"), 7.0);
+    let error = "prony_errors_total{kind=\"look\",class=\"deadlock\",code=\"40P01\"}";
+    assert_eq!(of(error), 3.0);
+    assert_eq!(
+        of("prony_recent_response_seconds{quantile=\"0.99\"}"),
+        0.009
+    );
+    assert!(!samples.contains_key("prony_recent_response_seconds{quantile=\"0.95\"}"));
+    assert_eq!(of("prony_recent_response_seconds_count"), 5.0);
+    assert_eq!(of("prony_server_commits_total"), 1_000.0);
+    assert_eq!(of("prony_server_cpu_seconds_total"), 4.5);
+    assert_eq!(of("prony_server_cpu_busy_ratio"), 0.75);
+    assert_eq!(of("prony_server_session_states{event=\"IO/WalSync\"}"), 3.0);
+    assert!(
+        !samples.contains_key("prony_server_rollbacks_total"),
+        "absent, not zero"
+    );
+    let odd = "prony_transactions_total{kind=\"pay \\\"now\\\"\\\\\\nline\",outcome=\"committed\"}";
+    assert_eq!(of(odd), 5.0);
+}
+
+#[test]
+fn buckets_add_up() {
+    let samples = lint(&text(&busy()));
+    let kind = "kind=\"pay \\\"now\\\"\\\\\\nline\"";
+    let bucket =
+        |le: &str| samples[&format!("prony_response_seconds_bucket{{{kind},le=\"{le}\"}}")];
+    assert_eq!([bucket("0.00005"), bucket("0.0005")], [1.0, 1.0]);
+    assert_eq!(
+        [bucket("0.001"), bucket("0.025"), bucket("0.05")],
+        [3.0, 3.0, 4.0]
+    );
+    assert_eq!([bucket("100"), bucket("+Inf")], [4.0, 5.0]);
+    assert_eq!(
+        samples[&format!("prony_response_seconds_count{{{kind}}}")],
+        5.0
+    );
+    assert_eq!(
+        samples[&format!("prony_response_seconds_sum{{{kind}}}")],
+        120.5
+    );
+}
+
+#[test]
+fn before_the_first_second_nothing_is_claimed() {
+    let mut all = busy();
+    (all.last, all.target_tps, all.waiting, all.client_cpu_s) = (None, None, None, None);
+    all.kinds = vec![KindSoFar::default()];
+    (all.errors, all.server) = (Vec::new(), ServerSoFar::default());
+    let text = text(&all);
+    let samples = lint(&text);
+    assert_eq!(
+        samples["prony_transactions_total{kind=\"\",outcome=\"failed\"}"],
+        0.0
+    );
+    for absent in [
+        "prony_connections",
+        "prony_target",
+        "prony_server",
+        "quantile=",
+        "cpu",
+    ] {
+        assert!(!text.contains(absent), "{absent}: {text}");
+    }
+    assert!(!text.contains("-0"), "{text}");
+}
+
+#[test]
+fn the_lint_can_fail() {
+    for wrong in [
+        "prony_a 1\n",
+        "# HELP prony_a x\n# TYPE prony_a counter\nprony_a 1\n",
+        "# HELP prony_a x\n# TYPE prony_a gauge\nprony_a 1\nprony_a 1\n",
+        "# HELP prony_a x\n# TYPE prony_a gauge\nprony_b 1\n",
+    ] {
+        assert!(std::panic::catch_unwind(|| lint(wrong)).is_err(), "{wrong}");
+    }
+}
