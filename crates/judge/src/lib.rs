@@ -20,6 +20,7 @@ mod littles_law;
 mod machine;
 pub mod price;
 mod rate;
+pub mod reproduced;
 #[cfg(test)]
 mod sample;
 mod server;

@@ -42,6 +42,8 @@ pub(crate) fn healthy() -> Run {
         ended_because: None,
         imported: None,
         experiment: None,
+        scenario: None,
+        cached: None,
         build: Build {
             profile: "release".to_owned(),
             ..Build::default()

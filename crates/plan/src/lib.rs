@@ -18,6 +18,7 @@ mod observe;
 pub mod plan;
 mod problem;
 mod read;
+pub mod scenario;
 mod section;
 pub mod sheet;
 mod suggest;

@@ -21,6 +21,8 @@ pub mod metrics;
 pub mod price;
 pub mod problems;
 pub mod redraw;
+pub mod reproduced;
+pub mod scenarios;
 pub mod style;
 pub mod table;
 pub mod terminal;

@@ -66,6 +66,8 @@ pub fn closed() -> Run {
         ended_because: None,
         imported: None,
         experiment: None,
+        scenario: None,
+        cached: None,
         build: Build {
             version: "0.1.0".into(),
             target: "x86_64-linux".into(),

@@ -18,6 +18,7 @@ pub mod named;
 pub mod observed;
 pub mod run;
 mod scan;
+pub mod scenario;
 mod store;
 mod writer;
 
@@ -35,5 +36,6 @@ pub use observed::{
     ServerSecond, ServerState, TableState,
 };
 pub use run::*;
+pub use scenario::Scenario;
 pub use store::{Filter, Listing, RunStore};
 pub use writer::RunWriter;

@@ -7,6 +7,7 @@ use crate::experiment::Experiment;
 use crate::imported::Imported;
 use crate::named::{Limit, QueryCounts, Rate, Share};
 use crate::observed::Observed;
+use crate::scenario::{Cached, Scenario};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -33,6 +34,12 @@ pub struct Run {
     /// It is one of the repeats of an experiment; absent for a run by itself, as before version 1.2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub experiment: Option<Experiment>,
+    /// It repeats a published scenario; absent for a run of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<Scenario>,
+    /// The share of the data that was to be cached, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached: Option<Cached>,
     /// Which Prony.
     pub build: Build,
     /// Which client machine.
@@ -86,6 +93,8 @@ impl Default for Run {
             ended_because: None,
             imported: None,
             experiment: None,
+            scenario: None,
+            cached: None,
             build: Build::default(),
             host: Host::default(),
             asked: Value::Null,

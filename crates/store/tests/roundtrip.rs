@@ -309,3 +309,38 @@ fn a_document_of_version_1_0_still_opens() {
     let run = store.load(&id).unwrap();
     assert_eq!(run.observed.unwrap().series, [ServerSecond::default()]);
 }
+
+#[test]
+fn a_published_scenario_comes_back_and_a_run_of_its_own_names_none() {
+    use prony_store::scenario::{Cached, Original, Published};
+    let own = serde_json::to_string(&Run::default()).unwrap();
+    assert!(!own.contains("scenario"), "{own}");
+    let scenario = Scenario {
+        id: "tpcb-cached".into(),
+        published: vec![Published {
+            name: "TPS".into(),
+            value: 20_359.0,
+            unit: "transactions/s".into(),
+        }],
+        original: Original {
+            cpus: Some(16),
+            ..Original::default()
+        },
+        shrink: 0.001,
+        ..Scenario::default()
+    };
+    let run = Run {
+        scenario: Some(scenario),
+        cached: Some(Cached {
+            share: 0.3,
+            ..Cached::default()
+        }),
+        ..Run::default()
+    };
+    let text = serde_json::to_string(&run).unwrap();
+    assert_eq!(serde_json::from_str::<Run>(&text).unwrap(), run);
+    // What a later Prony leaves out, or an earlier one did not know, is no mistake.
+    let short = own.replace("\"build\"", "\"scenario\":{\"id\":\"x\"},\"build\"");
+    let read: Run = serde_json::from_str(&short).unwrap();
+    assert_eq!(read.scenario.unwrap().id, "x");
+}

@@ -2,7 +2,7 @@
 //!
 //! In: clap. Out: plain values. Must never: decide what a value means.
 
-use super::ServerArgs;
+use super::{CachedArgs, ServerArgs};
 use clap::Args;
 use prony_workload::LoadRequest;
 
@@ -20,6 +20,7 @@ Examples:
   prony load tpcc --scale 800 --jobs 8 --profile hammerdb --partitions 8
   prony load oltp_read_write --scale 10 -o table_size=25000 --jobs 2
   prony load oltp_read_write --url mysql://bench@db2/bench --scale 10
+  prony load tpcb --cached 30% --jobs 8        30 % of the data fit into the server's memory
   prony load tpcb --scale 1000 --jobs 8        server from the environment, eight connections")]
 pub struct LoadArgs {
     /// Name of the workload; `prony workloads` lists them
@@ -32,8 +33,17 @@ pub struct LoadArgs {
     /// Scale factor: for tpcb the number of branches, each with 100,000 accounts; for tpcc the number
     /// of warehouses, each about 110 MB; for oltp_* the number of tables, each with table_size rows
     /// [default: 1]
-    #[arg(long, short = 's', value_name = "N", help_heading = "Data")]
+    #[arg(
+        long,
+        short = 's',
+        value_name = "N",
+        help_heading = "Data",
+        conflicts_with = "cached"
+    )]
     pub scale: Option<u64>,
+
+    #[command(flatten)]
+    pub cached: CachedArgs,
 
     /// An option of the workload, such as table_size=25000; those of oltp_* are sysbench's
     /// [repeatable]

@@ -9,6 +9,7 @@ mod load;
 mod price;
 mod report;
 mod run;
+mod scenarios;
 mod stored;
 
 pub use audit::AuditArgs;
@@ -17,6 +18,7 @@ pub use load::{LoadArgs, TablesArgs};
 pub use price::PriceArgs;
 pub use report::{ReportArgs, VerifyArgs};
 pub use run::RunArgs;
+pub use scenarios::{CachedArgs, CachedOf, ReproduceArgs, ScenariosArgs};
 pub use stored::{RunsArgs, ShowArgs};
 
 use crate::exit::{self, Exit, Failure};
@@ -77,6 +79,10 @@ pub enum Command {
     Clean(TablesArgs),
     /// List the workloads
     Workloads,
+    /// List published scenarios with their figures and sources, or show one whole
+    Scenarios(ScenariosArgs),
+    /// Load and run a published scenario, and set the figures beside the published ones
+    Reproduce(Box<ReproduceArgs>),
     /// List the stored runs, newest first
     Runs(RunsArgs),
     /// Show a stored run again
@@ -225,6 +231,7 @@ fn url_as_workload(command: &Command) -> Option<(&str, &'static str)> {
         Command::Run(args) => (&args.what, "prony run WORKLOAD --url URL"),
         Command::Check(args) => (&args.workload, "prony check WORKLOAD --url URL"),
         Command::Clean(args) => (&args.workload, "prony clean WORKLOAD --url URL"),
+        Command::Reproduce(args) => (&args.id, "prony reproduce ID --url URL"),
         _ => return None,
     };
     is_url(word).then_some((word, hint))

@@ -169,6 +169,23 @@ pub struct RunArgs {
     #[arg(long, value_name = "URL", help_heading = "Server")]
     pub server_metrics: Option<String>,
 
+    /// Say whether this share of the data was cached, such as 30%, by its size and the pages that the
+    /// server found in its cache
+    #[arg(long, value_name = "SHARE", help_heading = "Server",
+          value_parser = prony_plan::scenario::parse_share, conflicts_with_all = ["embedded", "no_observe"])]
+    pub cached: Option<f64>,
+
+    /// With --cached: in the memory of the server's machine (memory), or in its own shared_buffers or
+    /// innodb_buffer_pool_size (cache) [default: memory where it is known, else cache]
+    #[arg(
+        long,
+        value_name = "WHAT",
+        help_heading = "Server",
+        requires = "cached",
+        hide_possible_values = true
+    )]
+    pub cached_of: Option<super::CachedOf>,
+
     /// Do not look at the server during the run, nor before and after it at more than its version and
     /// settings
     #[arg(long, help_heading = "Server", conflicts_with = "server_metrics")]

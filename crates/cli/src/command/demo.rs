@@ -41,6 +41,7 @@ pub fn demo(args: &DemoArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         json: args.json,
         store: !args.no_store,
         progress: Duration::from_secs(1),
+        meant: Default::default(),
     };
     carry_out(&order, &Look::default())
 }

@@ -4,7 +4,7 @@
 //! stdout. Must never: leave unsaid what a broken load has left behind.
 
 use super::tables::tables;
-use super::{output, server};
+use super::{output, server, sizing};
 use crate::args::LoadArgs;
 use crate::exit::{Exit, Failure};
 use crate::signals::Signals;
@@ -17,6 +17,27 @@ use std::sync::Mutex;
 
 /// Loads and prints what stands in the database now.
 pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
+    let done = loaded(args)?;
+    let tables = tables(&done.report.tables);
+    output::show(|out, style| {
+        writeln!(out, "{}", summary(done.workload, &done.report))?;
+        data::tables(out, style, &tables)
+    })?;
+    Ok(Exit::Fine)
+}
+
+/// A load that came to its end.
+pub struct Done {
+    /// Whose tables.
+    pub workload: &'static dyn Workload,
+    /// What was done.
+    pub report: LoadReport,
+    /// They are listened to from here on.
+    pub signals: Signals,
+}
+
+/// Loads what these flags ask for.
+pub fn loaded(args: &LoadArgs) -> Result<Done, Failure> {
     let mut asked = Asked::default();
     asked.url = flag("--url", args.server.url.clone());
     asked.workload = flag("WORKLOAD", Some(args.workload.clone()));
@@ -26,16 +47,21 @@ pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
     let partitions = args.partitions.map(Into::into);
     asked.add_option_value("--partitions", "partitions", partitions);
     crate::args::add_options(&mut asked, &args.options);
-    let plan = super::plan::checked(asked.clone(), "the command line")?;
+    let mut plan = super::plan::checked(asked.clone(), "the command line")?;
     let workload = server::workload(&plan.workload.name)?;
     // Where there are no tables to load the values of options are nobody's business.
-    let plan = match workload.loaded_by(&plan.workload) {
-        Some(_) => super::plan::runnable(asked, "the command line")?,
-        None => plan,
-    };
+    if workload.loaded_by(&plan.workload).is_some() {
+        plan = super::plan::runnable(asked.clone(), "the command line")?;
+    }
     let target = server::target(args.server.url.as_deref())?;
     // A server that cannot be reached is no failed load: nothing was begun.
-    drop(server::connect(&target)?);
+    let mut control = server::connect(&target)?;
+    if let Some(sizing) = sizing::choose(&mut control, &args.cached, &plan.workload, None)? {
+        output::tell(&sizing.words());
+        asked.scale = flag("--cached", Some(sizing.scale));
+        plan = super::plan::runnable(asked, "the command line")?;
+    }
+    drop(control);
     let signals = Signals::listen()?;
     let request = LoadRequest {
         target: &target,
@@ -45,12 +71,11 @@ pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
     };
     let report = with_progress(workload, &request, &signals)
         .map_err(|error| server::workload_failure(&error, Some(&signals)))?;
-    let tables = tables(&report.tables);
-    output::show(|out, style| {
-        writeln!(out, "{}", summary(workload, &report))?;
-        data::tables(out, style, &tables)
-    })?;
-    Ok(Exit::Fine)
+    Ok(Done {
+        workload,
+        report,
+        signals,
+    })
 }
 
 /// Loads a workload with its progress on stderr.
@@ -97,7 +122,8 @@ fn thrown_away(mut error: Error) -> Error {
     error
 }
 
-fn summary(workload: &dyn Workload, report: &LoadReport) -> String {
+/// What a load did, in a few lines.
+pub fn summary(workload: &dyn Workload, report: &LoadReport) -> String {
     let phases: Vec<String> = report
         .phases
         .iter()

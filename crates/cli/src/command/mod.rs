@@ -12,8 +12,11 @@ pub mod output;
 mod plan;
 mod price;
 mod report;
+mod reproduce;
 mod run;
+mod scenarios;
 pub mod server;
+mod sizing;
 mod stored;
 mod tables;
 mod workloads;
@@ -31,6 +34,8 @@ pub fn obey(command: Command, arguments: &[OsString]) -> Result<Exit, Failure> {
         Command::Check(args) => tables::check(&args),
         Command::Clean(args) => tables::clean(&args),
         Command::Workloads => workloads::list(),
+        Command::Scenarios(args) => scenarios::scenarios(&args),
+        Command::Reproduce(args) => reproduce::reproduce(&args, arguments),
         Command::Runs(args) => stored::runs(&args),
         Command::Show(args) => stored::show(&args),
         Command::Compare(args) => compare::compare(&args),

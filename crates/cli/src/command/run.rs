@@ -3,55 +3,113 @@
 //! In: a workload or a plan file, and flags. Out: an order, or a batch of them, carried out. Must
 //! never: run a plan with a mistake in it.
 
-use super::plan;
+use super::{plan, server, sizing};
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::experiment::{self, Batch};
-use crate::run::{Look, Named, Order, carry_out};
+use crate::run::{Look, Meant, Named, Order, carry_out};
 use crate::secrets;
-use prony_plan::{Asked, Given, Place, Plan, ServerPlan};
+use prony_plan::{Asked, Experiment, Given, Place, Plan, ServerPlan};
+use prony_store::scenario::Cached;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::Path;
 
 /// Runs what was asked.
 pub fn run(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
-    let flags = args.asked();
-    let (asked, of) = if args.is_plan() {
-        let file = plan::read(Path::new(&args.what))?;
-        (file.overlay(flags), args.what.as_str())
-    } else {
-        (flags, "the command line")
-    };
+    let (asked, of) = asked(args)?;
     if asked.is_experiment() {
-        let of = plan::runnable_experiment(asked.clone(), of)?;
+        let experiment = plan::runnable_experiment(asked.clone(), of)?;
         // Once is a run as any other.
-        if of.runs() > 1 {
-            let each = asked.variants().into_iter().zip(&of.variants);
-            let documents = each.map(|((_, one), of)| asked_document(&one, &of.plan, arguments));
-            let batch = Batch {
-                asked: documents.collect(),
-                experiment: of,
-                download: args.download,
-                json: args.json,
-                store: !args.no_store,
-                progress: args.progress,
-            };
+        if experiment.runs() > 1 {
+            let batch = batch(args, &asked, experiment, arguments)?;
             // No variant changes how its server is looked at.
             let look = look(&asked, &batch.experiment.variants[0].plan);
             return experiment::carry_out(&batch, &look);
         }
     }
+    let (order, look) = single(args, &asked, of, arguments)?;
+    carry_out(&order, &look)
+}
+
+/// What one run by these flags is, and how the server is looked at meanwhile.
+pub fn order(args: &RunArgs, arguments: &[OsString]) -> Result<(Order, Look), Failure> {
+    let (asked, of) = asked(args)?;
+    single(args, &asked, of, arguments)
+}
+
+/// What was asked, and where most of it stands.
+fn asked(args: &RunArgs) -> Result<(Asked, &str), Failure> {
+    let flags = args.asked();
+    if args.is_plan() {
+        let file = plan::read(Path::new(&args.what))?;
+        Ok((file.overlay(flags), &args.what))
+    } else {
+        Ok((flags, "the command line"))
+    }
+}
+
+fn single(
+    args: &RunArgs,
+    asked: &Asked,
+    of: &str,
+    arguments: &[OsString],
+) -> Result<(Order, Look), Failure> {
     let plan = plan::runnable(asked.clone(), of)?;
     let order = Order {
-        asked: asked_document(&asked, &plan, arguments),
+        asked: asked_document(asked, &plan, arguments),
+        meant: meant(args, &plan)?,
         plan,
         download: args.download,
         json: args.json,
         store: !args.no_store,
         progress: args.progress,
     };
-    carry_out(&order, &look(&asked, &order.plan))
+    let look = look(asked, &order.plan);
+    Ok((order, look))
+}
+
+fn batch(
+    args: &RunArgs,
+    asked: &Asked,
+    experiment: Experiment,
+    arguments: &[OsString],
+) -> Result<Batch, Failure> {
+    let each = asked.variants().into_iter().zip(&experiment.variants);
+    let documents = each.map(|((_, one), of)| asked_document(&one, &of.plan, arguments));
+    let asked = documents.collect();
+    let variants = experiment.variants.iter();
+    let meant = variants.map(|one| meant(args, &one.plan));
+    Ok(Batch {
+        asked,
+        meant: meant.collect::<Result<_, _>>()?,
+        experiment,
+        download: args.download,
+        json: args.json,
+        store: !args.no_store,
+        progress: args.progress,
+    })
+}
+
+fn meant(args: &RunArgs, plan: &Plan) -> Result<Meant, Failure> {
+    Ok(Meant {
+        cached: cached(args, plan)?,
+        ..Meant::default()
+    })
+}
+
+/// The share of the data that is to be cached, with what it is to fit into.
+fn cached(args: &RunArgs, plan: &Plan) -> Result<Option<Cached>, Failure> {
+    let Some(share) = args.cached else {
+        return Ok(None);
+    };
+    let ServerPlan::Url(url) = &plan.server else {
+        let what = "--cached asks a server that is there, and this one is not started yet";
+        return Err(Failure::new(Exit::Usage, what, "name a server with --url"));
+    };
+    let mut control = server::connect(&server::target(Some(url))?)?;
+    let metrics = plan.observe.server_metrics.as_deref();
+    sizing::wanted(&mut control, share, args.cached_of, metrics).map(Some)
 }
 
 /// Whether and how to look at the server, and who may look on.

@@ -8,7 +8,7 @@ mod between;
 
 use crate::command::output;
 use crate::exit::{Exit, Failure};
-use crate::run::{self, Look, Order, Part, chosen_seed};
+use crate::run::{self, Look, Meant, Order, Part, chosen_seed};
 use crate::signals::Signals;
 use prony_judge::experiment::{leads_with_orders, variants};
 use prony_plan::{Choice, Experiment, Turn};
@@ -23,6 +23,8 @@ pub struct Batch {
     pub experiment: Experiment,
     /// What each variant asks, for the documents: without passwords.
     pub asked: Vec<Value>,
+    /// What the runs of each variant are meant to be.
+    pub meant: Vec<Meant>,
     /// Consent to download PostgreSQL's programs for throw-away servers.
     pub download: bool,
     /// Print the documents, a line each, and nothing else.
@@ -142,5 +144,6 @@ fn order(batch: &Batch, turn: Turn) -> Order {
         json: batch.json,
         store: batch.store,
         progress: batch.progress,
+        meant: batch.meant.get(turn.variant).cloned().unwrap_or_default(),
     }
 }

@@ -66,6 +66,8 @@ pub fn begin(
     let settings = facts.settings.iter();
     Run {
         started_at: started_now(),
+        scenario: order.meant.scenario.clone(),
+        cached: order.meant.cached.clone(),
         build: host::build(),
         host: host::host(),
         asked: order.asked.clone(),

@@ -48,6 +48,17 @@ pub struct Order {
     pub store: bool,
     /// Time between lines of progress; zero for none.
     pub progress: Duration,
+    /// What it was meant to be.
+    pub meant: Meant,
+}
+
+/// What a run was meant to be, for the document.
+#[derive(Clone, Default)]
+pub struct Meant {
+    /// A published scenario.
+    pub scenario: Option<prony_store::Scenario>,
+    /// With this share of the data cached.
+    pub cached: Option<prony_store::scenario::Cached>,
 }
 
 /// A run that is one of several.

@@ -19,6 +19,7 @@ mod oltp;
 mod orders;
 mod pgbench;
 mod repeats;
+mod reproduce;
 mod script;
 mod secrecy;
 mod split;

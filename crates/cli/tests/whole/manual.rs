@@ -40,7 +40,19 @@ fn shortened(mut words: Vec<String>, url: &str) -> Vec<String> {
         set(&mut words, "--url", url);
     }
     if words[0] == "load" {
-        set(&mut words, "--scale", "1");
+        match words.iter().position(|word| word == "--cached") {
+            // All of a small cache: a third of this machine's memory would take hours.
+            Some(at) => {
+                words[at + 1] = "100%".to_owned();
+                set(&mut words, "--cached-of", "cache");
+            }
+            None => set(&mut words, "--scale", "1"),
+        }
+    }
+    if words[0] == "reproduce" {
+        set(&mut words, "--shrink", "1/4000");
+        set(&mut words, "--minutes", "0.02");
+        set(&mut words, "--clients", "2");
     }
     if words[0] == "run" {
         set(&mut words, "--duration", "1s");
@@ -84,15 +96,7 @@ fn obey(bench: &Bench, line: &str) -> String {
 fn the_commands_of_the_readme_work() {
     let bench = Bench::new("readme");
     let readme = read(&root().join("README.md"));
-    let block = readme
-        .split("\n## Use it\n")
-        .nth(1)
-        .and_then(|rest| rest.split("```").nth(1))
-        .expect("the block of commands");
-    let commands: Vec<&str> = block
-        .lines()
-        .filter_map(|line| line.strip_prefix("$ "))
-        .collect();
+    let commands = commands_below(&readme, "## Use it");
     let named = |verb: &str| {
         commands
             .iter()
@@ -114,6 +118,35 @@ fn the_commands_of_the_readme_work() {
         1 + runs.count(),
         "a header and the runs"
     );
+}
+
+/// The commands of the first block below a heading.
+fn commands_below<'a>(readme: &'a str, heading: &str) -> Vec<&'a str> {
+    let block = readme
+        .split(&format!("\n{heading}\n"))
+        .nth(1)
+        .and_then(|rest| rest.split("```").nth(1))
+        .expect("the block of commands");
+    let lines = block.lines();
+    lines.filter_map(|line| line.strip_prefix("$ ")).collect()
+}
+
+#[test]
+fn the_commands_about_published_figures_work() {
+    let bench = Bench::new("readme_figures");
+    let readme = read(&root().join("README.md"));
+    let commands = commands_below(&readme, "### Published figures");
+    for verb in ["scenarios", "reproduce", "load"] {
+        let named = format!("prony {verb}");
+        assert!(
+            commands.iter().any(|line| line.starts_with(&named)),
+            "{verb}"
+        );
+    }
+    for line in commands {
+        let printed = obey(&bench, line);
+        assert!(!printed.trim().is_empty(), "{line}");
+    }
 }
 
 /// Also those that the text names.

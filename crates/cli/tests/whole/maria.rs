@@ -7,14 +7,14 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 /// A database and a store of a test's own.
-struct Bench {
+pub struct Bench {
     url: String,
     password: String,
     home: PathBuf,
 }
 
 impl Bench {
-    fn new(name: &str) -> Bench {
+    pub fn new(name: &str) -> Bench {
         let server = shared_mariadb();
         let sql = format!("create database {name}");
         control(&server.url()).execute(&sql).expect("a database");
@@ -30,7 +30,7 @@ impl Bench {
     }
 
     /// The program without a server's environment, its output looked through for the password.
-    fn local(&self, words: &str, more: &[&str]) -> Output {
+    pub fn local(&self, words: &str, more: &[&str]) -> Output {
         let output = Command::new(env!("CARGO_BIN_EXE_prony"))
             .args(words.split_whitespace())
             .args(more)
@@ -45,7 +45,7 @@ impl Bench {
         output
     }
 
-    fn prony(&self, words: &str) -> Output {
+    pub fn prony(&self, words: &str) -> Output {
         self.local(words, &["--url", &self.url])
     }
 }

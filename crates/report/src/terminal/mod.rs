@@ -48,6 +48,7 @@ pub fn write(
     server::server(out, style, run)?;
     around::client(out, style, run)?;
     around::setup(out, style, run)?;
+    crate::reproduced::write(out, style, run)?;
     around::place(out, stored)
 }
 

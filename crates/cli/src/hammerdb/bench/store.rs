@@ -37,6 +37,7 @@ pub fn begin(
         json: false,
         store: true,
         progress: Duration::ZERO,
+        meant: Default::default(),
     };
     let place = Place::given(ready.target.clone(), ready.target.describe());
     let (facts, reached) = (&ready.facts, &ready.reached);

@@ -69,6 +69,7 @@ pub fn begin(
         json: false,
         store: true,
         progress: Duration::ZERO,
+        meant: Default::default(),
     };
     let place = Place::given(target.clone(), target.describe());
     let loaded = Loaded {

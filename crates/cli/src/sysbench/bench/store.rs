@@ -34,6 +34,7 @@ pub fn begin(
         json: false,
         store: true,
         progress: Duration::ZERO,
+        meant: Default::default(),
     };
     let targets = std::iter::once(&bench.target).chain(&bench.target.others);
     let shown: Vec<String> = targets.map(|target| target.describe()).collect();

@@ -1,0 +1,195 @@
+//! A run beside the published scenario that it repeats.
+//!
+//! In: a Run with its scenario, and what `judge` makes of it. Out: published against measured, and what
+//! is different here. Must never: print a deviation without the differences beside it.
+
+use crate::style::Style;
+use crate::table::Table;
+use crate::terminal::{heading, paragraph};
+use crate::text::{plain, wrap};
+use crate::units;
+use prony_judge::reproduced::{CachedSeen, Deviation, cached, deviations, differences};
+use prony_store::Run;
+use prony_store::scenario::{Cached, Scenario};
+use std::io::{self, Write};
+
+/// The widest cell of a difference; a longer text goes on below.
+const CELL: usize = 34;
+
+/// Writes it, and whether as much was cached as was asked for; nothing for a run that is about neither.
+pub fn write(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
+    if let Some(scenario) = &run.scenario {
+        against(out, style, run, scenario)?;
+    }
+    if let (Some(asked), Some(seen)) = (&run.cached, cached(run)) {
+        heading(out, style, "Cached, as asked for")?;
+        paragraph(out, style, &cache(asked, &seen))?;
+    }
+    Ok(())
+}
+
+fn against(out: &mut dyn Write, style: &Style, run: &Run, scenario: &Scenario) -> io::Result<()> {
+    heading(
+        out,
+        style,
+        &format!("Against the scenario {}", plain(&scenario.id)),
+    )?;
+    let source = format!(
+        "{}. {}: {}.",
+        scenario.title, scenario.source, scenario.place
+    );
+    paragraph(out, style, &plain(&source))?;
+    let found = deviations(run);
+    if found.is_empty() {
+        paragraph(out, style, "The document has no figure for this row.")?;
+    } else {
+        figures(out, style, &found)?;
+    }
+    let notes = scenario.notes.iter();
+    for note in notes {
+        paragraph(out, style, &plain(note))?;
+    }
+    why(out, style, run)
+}
+
+fn figures(out: &mut dyn Write, style: &Style, found: &[Deviation]) -> io::Result<()> {
+    let mut table = Table::new(&["", "published", "measured", "deviation", "unit<"]);
+    for one in found {
+        table.row([
+            plain(&one.name),
+            units::rate(one.published),
+            one.measured.map_or("not known".to_owned(), units::rate),
+            one.change.map_or("–".to_owned(), |change| {
+                format!("{:+.1} %", change * 100.0)
+            }),
+            plain(&one.unit),
+        ]);
+    }
+    table.write(out, style, 2)
+}
+
+/// What differs, side by side.
+fn why(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
+    let found = differences(run);
+    if found.is_empty() {
+        return paragraph(
+            out,
+            style,
+            "Nothing that was looked at differs from the document.",
+        );
+    }
+    writeln!(out)?;
+    paragraph(out, style, "Why they differ: this run was another one.")?;
+    let mut table = Table::new(&["", "published<", "here<"]);
+    for one in &found {
+        let cells = [&one.published, &one.here].map(|text| wrap(&plain(text), CELL));
+        for line in 0..cells[0].len().max(cells[1].len()).max(1) {
+            let part = |cell: &[String]| cell.get(line).cloned().unwrap_or_default();
+            let what = if line == 0 { one.what } else { "" };
+            table.row([what.to_owned(), part(&cells[0]), part(&cells[1])]);
+        }
+    }
+    table.write(out, style, 2)
+}
+
+/// Whether as much was cached as was asked for.
+fn cache(asked: &Cached, seen: &CachedSeen) -> String {
+    let share = |share: f64| format!("{:.1} %", share * 100.0);
+    let verdict = match seen.fits {
+        Some(true) => "That is what was asked for.",
+        Some(false) => "That is not what was asked for.",
+        None => "Whether that is what was asked for cannot be said.",
+    };
+    plain(&format!(
+        "{} was asked for. Of the data of {}, {} fit into {} ({}), and {} into the server's own cache, \
+         where {} of the pages were found. {verdict}",
+        share(asked.share),
+        units::known(seen.data_bytes, units::bytes),
+        units::known(seen.share, share),
+        asked.of,
+        units::bytes(asked.of_bytes),
+        units::known(seen.holds, share),
+        units::known(seen.hit_ratio, share),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample_run::closed;
+    use prony_store::scenario::{Original, Published};
+
+    fn sample() -> Run {
+        let mut run = closed();
+        run.scenario = Some(Scenario {
+            id: "tpcb-cached\u{1b}[31m".to_owned(),
+            title: "TPC-B-like, all data cached".to_owned(),
+            source: "AlloyDB-2023".to_owned(),
+            place: "summary".to_owned(),
+            published: vec![Published {
+                name: "TPS".to_owned(),
+                value: 20_359.0,
+                unit: "transactions/s".to_owned(),
+            }],
+            original: Original {
+                product: "AlloyDB for PostgreSQL".to_owned(),
+                clients: Some(256),
+                data: Some("4,000 branches".to_owned()),
+                ..Original::default()
+            },
+            shrink: 0.001,
+            ..Scenario::default()
+        });
+        run
+    }
+
+    fn shown(run: &Run) -> String {
+        let mut out = Vec::new();
+        write(&mut out, &Style::plain(), run).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn deviation_and_differences_stand_together() {
+        let text = shown(&sample());
+        // 27,700 against 20,359.
+        assert!(text.contains("+36.1 %"), "{text}");
+        let lines: Vec<String> = text
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        assert!(
+            lines
+                .iter()
+                .any(|line| line == "clients 256 clients 64 clients"),
+            "{text}"
+        );
+        assert!(!text.contains('\u{1b}'), "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 100),
+            "{text}"
+        );
+        assert!(!text.contains("Cached"), "{text}");
+    }
+
+    #[test]
+    fn a_run_of_its_own_has_none_of_it() {
+        assert_eq!(shown(&closed()), "");
+    }
+
+    #[test]
+    fn what_was_asked_of_the_cache_is_answered_for_a_run_of_its_own_too() {
+        for mut run in [sample(), closed()] {
+            run.cached = Some(Cached {
+                share: 0.3,
+                of: "shared_buffers".to_owned(),
+                of_bytes: 128_000_000,
+            });
+            let text = shown(&run);
+            let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(flat.contains("30.0 % was asked for."), "{text}");
+            assert!(flat.contains("into shared_buffers (128 MB)"), "{text}");
+            assert!(flat.contains("cannot be said"), "{text}");
+        }
+    }
+}
