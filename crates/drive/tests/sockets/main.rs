@@ -59,7 +59,9 @@ fn two_thousand_connections() {
 fn users_open_further_connections_on_either_engine() {
     let server = FakeServer::start();
     for io in engines() {
-        let mut plan = plan(200, 2.0);
+        // Few users, so that each has long had its other connection again at the end, however busy the
+        // machine is.
+        let mut plan = plan(40, 3.0);
         plan.io = io;
         plan.threads = 2;
         let driven = drive(&Several, &plan, server.port);
@@ -67,8 +69,8 @@ fn users_open_further_connections_on_either_engine() {
         let all = measured.all();
         assert_eq!(all.failed, 0, "{io:?}");
         assert!(driven.events.is_empty(), "{io:?}: {:?}", driven.events);
-        assert_eq!(measured.health.connections, 400, "{io:?}");
-        assert!(all.committed > 800, "{io:?}: {}", all.committed);
+        assert_eq!(measured.health.connections, 80, "{io:?}");
+        assert!(all.committed > 400, "{io:?}: {}", all.committed);
         tiles(measured);
     }
 }
