@@ -185,7 +185,8 @@ fn a_script_makes_its_own_reports() {
     let lines: Vec<&str> = out[started..].lines().collect();
     assert!(lines.iter().any(|line| line.starts_with("1,1,")), "{out}");
     assert!(
-        out.contains("[\n  {\n    \"time\":    2,\n    \"threads\": 0,\n"),
+        // None is left by then, unless the machine is busy.
+        out.contains("[\n  {\n    \"time\":    2,\n    \"threads\": "),
         "{out}"
     );
     assert!(out.ends_with("  }\n]\ndone\n"), "{out}");
