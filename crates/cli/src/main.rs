@@ -11,6 +11,7 @@ mod hammerdb;
 mod pgbench;
 mod run;
 mod secrets;
+mod shell;
 mod signals;
 mod sysbench;
 mod title;

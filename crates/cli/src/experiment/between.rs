@@ -5,18 +5,10 @@
 
 use crate::command::output;
 use crate::exit::{Exit, Failure};
+use crate::shell::{self, LOOK};
 use crate::signals::Signals;
 use prony_plan::{Experiment, format_duration};
-use signal_hook::consts::SIGTERM;
-use std::io::stderr;
-use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
-use std::time::Duration;
-
-/// How often a wait looks whether the end was asked for.
-const LOOK: Duration = Duration::from_millis(20);
-/// Where the shell finds what it is to run. As its argument every user of this machine would see it.
-const SCRIPT: &str = "PRONY_BETWEEN";
 
 /// Runs the command, if there is one, and waits for the pause. Ends early where a signal asks for it.
 ///
@@ -25,17 +17,10 @@ const SCRIPT: &str = "PRONY_BETWEEN";
 pub fn runs(of: &Experiment, variant: &str, repeat: u32, signals: &Signals) -> Result<(), Failure> {
     if let Some(script) = &of.between {
         output::tell("between the runs: the command of the plan");
-        let child = Command::new("sh")
-            .args(["-c", "eval \"$PRONY_BETWEEN\""])
-            .env(SCRIPT, script)
-            .env("PRONY_VARIANT", variant)
-            .env("PRONY_REPEAT", repeat.to_string())
-            .stdin(Stdio::null())
-            // The result alone goes to standard output.
-            .stdout(stderr())
-            .spawn()
+        let repeat = repeat.to_string();
+        let known = [("PRONY_VARIANT", variant), ("PRONY_REPEAT", &repeat)];
+        let status = shell::run(script, &known, signals)
             .map_err(|error| failure(&format!("cannot be started: {error}")))?;
-        let status = wait(child, signals)?;
         // What a signal ended has not failed.
         if !status.success() && signals.asked().is_none() {
             return Err(failure(&format!("failed with {status}")));
@@ -51,25 +36,6 @@ pub fn runs(of: &Experiment, variant: &str, repeat: u32, signals: &Signals) -> R
         }
     }
     Ok(())
-}
-
-fn wait(mut child: Child, signals: &Signals) -> Result<ExitStatus, Failure> {
-    let mut told = false;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status);
-        }
-        if signals.asked().is_some() && !told {
-            told = true;
-            // A terminal has told the command itself; whoever signals Prony alone has not.
-            if let Ok(pid) = i32::try_from(child.id()) {
-                // SAFETY: sends a signal to our own child, which has not been waited for yet, so that
-                // its id is no other process's.
-                unsafe { libc::kill(pid, SIGTERM) };
-            }
-        }
-        sleep(LOOK);
-    }
 }
 
 fn failure(how: &str) -> Failure {

@@ -5,14 +5,13 @@
 
 use crate::command::{output, server};
 use crate::exit::{Exit, Failure};
+use crate::shell;
 use crate::signals::Signals;
+use prony_judge::thresholds::SAME_START_S;
 use prony_plan::scenario::Scenario;
 use prony_report::units;
 use prony_server::observe::{observe, state};
 use prony_server::{Control, Product, Target};
-use std::io::stderr;
-use std::os::fd::AsFd;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long a server that was restarted may take to answer: it may have to recover first.
@@ -55,17 +54,9 @@ pub fn room(control: &mut Control) -> Option<u64> {
 pub fn restart(command: &str, target: &Target, signals: &Signals) -> Result<bool, Failure> {
     let was = started(&mut server::connect(target)?);
     output::tell("Restarting the server, as --restart-command says.");
-    // By way of the environment: an argument can be read by everybody on this machine.
-    let status = Command::new("sh")
-        .args([
-            "-c",
-            "command=$PRONY_RESTART; unset PRONY_RESTART; eval \"$command\"",
-        ])
-        .env("PRONY_RESTART", command)
-        .stdin(Stdio::null())
-        .stdout(to_stderr()?)
-        .status()
+    let status = shell::run(command, &[], signals)
         .map_err(|error| Failure::new(Exit::Unexpected, format!("cannot start sh: {error}"), ""))?;
+    ended(signals)?;
     if !status.success() {
         let what = format!("the restart command failed: {status}");
         let hint = "what it printed stands above; nothing was loaded";
@@ -77,7 +68,12 @@ pub fn restart(command: &str, target: &Target, signals: &Signals) -> Result<bool
         match server::connect(target) {
             Ok(mut control) => {
                 let is = started(&mut control);
-                let anew = was.zip(is).is_some_and(|(was, is)| is > was);
+                // Only PostgreSQL tells when it started; others for how long they have run.
+                let least_s = match control.product() {
+                    Product::Postgres => 0.0,
+                    Product::Mysql | Product::MariaDb => SAME_START_S,
+                };
+                let anew = was.zip(is).is_some_and(|(was, is)| is - was > least_s);
                 if !anew {
                     output::tell(
                         "The server answers, and has run since before the restart command: its caches \
@@ -90,12 +86,6 @@ pub fn restart(command: &str, target: &Target, signals: &Signals) -> Result<bool
             Err(_) => std::thread::sleep(PAUSE),
         }
     }
-}
-
-/// The standard error output of this process, for the output of a child: stdout is for results.
-fn to_stderr() -> Result<Stdio, Failure> {
-    let copy = stderr().as_fd().try_clone_to_owned()?;
-    Ok(copy.into())
 }
 
 /// When the server was started, seconds since 1970 on its own clock.

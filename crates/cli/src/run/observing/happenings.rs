@@ -3,6 +3,7 @@
 //! In: counters, again and again. Out: events. Must never: call a checkpoint complete whose beginning
 //! was not seen or told.
 
+use prony_judge::thresholds::SAME_START_S;
 use prony_server::observe::Counters;
 use prony_server::observe::counters::{Activity, Checkpoint};
 use prony_store::Event;
@@ -20,9 +21,6 @@ pub(super) struct Happenings {
     /// What is under way, since when.
     under_way: BTreeMap<Activity, f64>,
 }
-
-/// A start that is told by another way of reckoning differs by less, seconds.
-const SAME_START_S: f64 = 3.0;
 
 impl Happenings {
     /// What has happened up to this look at `at_s`.
