@@ -32,11 +32,17 @@ impl Sizing {
             of,
             of_bytes,
         } = &self.cached;
+        // Scales are whole numbers: what they give is not always what was asked for.
+        let fits = (*of_bytes as f64 / self.data_bytes.max(1) as f64).min(1.0);
+        let (fits, asked) = (fits * 100.0, share * 100.0);
+        let asked = match (fits - asked).abs() < 0.5 {
+            true => String::new(),
+            false => format!("; {asked:.0} % were asked for"),
+        };
         format!(
-            "Scale {}: about {} of data, of which {:.0} % fit into {of} ({}).",
+            "Scale {}: about {} of data, of which {fits:.0} % fit into {of} ({}){asked}.",
             units::count(self.scale),
             units::bytes(self.data_bytes),
-            share * 100.0,
             units::bytes(*of_bytes),
         )
     }

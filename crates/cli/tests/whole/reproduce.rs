@@ -207,7 +207,7 @@ fn clients_are_capped_by_the_server_and_a_share_of_its_cache_sizes_the_data() {
     assert_eq!((cached.share, cached.of.as_str()), (1.0, "shared_buffers"));
     assert_eq!(
         u64::from(run.workload.scale),
-        (cached.of_bytes as f64 / 15.7e6).round() as u64
+        (cached.of_bytes as f64 / 15.7e6).floor() as u64
     );
     let asked = "Cached, as asked for 100.0 % was asked for.";
     assert!(shown.contains(asked), "{shown}");
@@ -228,6 +228,22 @@ fn clients_are_capped_by_the_server_and_a_share_of_its_cache_sizes_the_data() {
     );
     assert!(own.contains("That is not what was asked for."), "{own}");
     assert!(!own.contains("Against the scenario"), "{own}");
+    // What cannot be run is refused before the tables are replaced.
+    for (wrong, told) in [
+        ("--threads 0", "--threads"),
+        ("--clients 5000", "the server has connections for"),
+        ("--server-metrics foo", "--server-metrics"),
+    ] {
+        let words = format!("reproduce select-only-64vcpu --shrink 1/15000 {wrong}");
+        let output = bench.prony(&words);
+        assert_eq!(output.status.code(), Some(2), "{wrong}: {}", said(&output));
+        assert!(said(&output).contains(told), "{wrong}: {}", said(&output));
+    }
+    let branches = number(
+        &mut bench.control(),
+        "SELECT count(*) FROM pgbench_branches",
+    );
+    assert_eq!(branches, u64::from(run.workload.scale));
     restarted(&bench, &server);
 }
 

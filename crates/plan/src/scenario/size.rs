@@ -98,11 +98,15 @@ pub fn data_bytes(
     }
 }
 
-/// The scale at which data of so many bytes a unit is as large as a cache holds `share` of it; at
-/// least 1.
+/// The scale at which data of so many bytes a unit is as large as a cache holds `share` of it, the
+/// nearest, or where all of it is to fit the largest that does; at least 1.
 pub fn scale_for(memory_bytes: u64, share: f64, unit_bytes: u64) -> u64 {
     let scale = memory_bytes as f64 / share / unit_bytes.max(1) as f64;
-    (scale.round() as u64).max(1)
+    let scale = match share >= 1.0 {
+        true => scale.floor(),
+        false => scale.round(),
+    };
+    (scale as u64).max(1)
 }
 
 /// Reads a part: `1/1000`, `0.1%` or `0.001`.

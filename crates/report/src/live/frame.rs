@@ -88,7 +88,7 @@ impl Shown {
         lines.push((4, if failing { style.alarm(&row) } else { row }));
         if self.cpu_now.is_some() || !self.cpu.is_empty() {
             let now = self.cpu_now.map_or("–".to_owned(), units::percent);
-            lines.push((5, chart.share("server CPU", &now, &self.cpu)));
+            lines.push((5, chart.share("host CPU", &now, &self.cpu)));
         }
         if let Some(waits) = &self.waits {
             lines.push((7, cut(&format!(" waits      {waits}"), width)));

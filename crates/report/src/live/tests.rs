@@ -167,7 +167,7 @@ fn the_last_minute_beside_its_figures() {
     assert!(lines[4].starts_with(" p99      9.00 ms  "), "{}", lines[4]);
     assert!(lines[5].starts_with(" failed         3  "), "{}", lines[5]);
     assert!(lines[5].ends_with('█'), "{}", lines[5]);
-    assert!(lines[6].starts_with(" server CPU 100 %  "), "{}", lines[6]);
+    assert!(lines[6].starts_with(" host CPU   100 %  "), "{}", lines[6]);
     // The server's words cannot steer the terminal.
     assert_eq!(lines[7], " waits      Lock/tuple [2J 12, IO/WalSync 3");
     let wide = Size {

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// Time between two looks whether it does.
 const PAUSE: Duration = Duration::from_millis(250);
 /// Connections beside those of the clients: the observer's, the count's, a spare one.
-const SPARE: u64 = 3;
+pub const SPARE: u64 = 3;
 
 /// Connections that this server has left for clients; absent where it does not say.
 pub fn room(control: &mut Control) -> Option<u64> {
@@ -59,7 +59,7 @@ pub fn restart(command: &str, target: &Target, signals: &Signals) -> Result<bool
     ended(signals)?;
     if !status.success() {
         let what = format!("the restart command failed: {status}");
-        let hint = "what it printed stands above; nothing was loaded";
+        let hint = "what it printed stands above; old tables of the workload are dropped, and nothing is loaded";
         return Err(Failure::new(Exit::Connect, what, hint));
     }
     let since = Instant::now();

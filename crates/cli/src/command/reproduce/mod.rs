@@ -11,7 +11,7 @@ use super::load::{self, summary};
 use super::{output, run, scenarios, server, sizing};
 use crate::args::{Command, ReproduceArgs, parse};
 use crate::exit::{Exit, Failure};
-use crate::run::{Meant, carry_out};
+use crate::run::{Look, Meant, Order, carry_out};
 use crate::signals::Signals;
 use note::Done;
 use prony_plan::WorkloadPlan;
@@ -47,6 +47,8 @@ pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, F
     };
     settings.script = script(one)?;
     announce(args, one, &settings);
+    // Its mistakes show before any table is touched.
+    let (mut order, look) = order(args, one, &settings, arguments)?;
     let signals = Signals::listen()?;
     let workload = server::workload(one.data())?;
     done.restarted = restart(args, one, workload, &target, &signals)?;
@@ -70,11 +72,11 @@ pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, F
     }
     drop(control);
     ground::ended(&signals)?;
-    let meant = Meant {
+    order.meant = Meant {
         scenario: Some(note::note(one, done)),
         cached,
     };
-    let exit = drive(args, one, &settings, meant, arguments)?;
+    let exit = carry_out(&order, &look)?;
     if args.cleanup {
         clean(workload, &target)?;
     }
@@ -114,7 +116,7 @@ fn settings(args: &ReproduceArgs, one: &Scenario, target: &Target) -> Result<Siz
         shrink = sizing.scale as f64 / one.scale.unwrap_or(sizing.scale).max(1) as f64;
         cached = Some(sizing.cached);
     }
-    settings.clients = clients(args, one, ground::room(&mut control));
+    settings.clients = clients(args, one, ground::room(&mut control))?;
     settings.threads = args
         .threads
         .unwrap_or_else(|| words::threads(settings.clients));
@@ -133,12 +135,23 @@ fn settings(args: &ReproduceArgs, one: &Scenario, target: &Target) -> Result<Siz
 }
 
 /// As many as asked for; else as published, as far as the server has connections for them.
-fn clients(args: &ReproduceArgs, one: &Scenario, room: Option<u64>) -> u64 {
+fn clients(args: &ReproduceArgs, one: &Scenario, room: Option<u64>) -> Result<u64, Failure> {
     if let Some(asked) = args.clients {
-        return asked;
+        return match room.map(|room| room + ground::SPARE) {
+            Some(most) if asked > most => {
+                let what = format!(
+                    "--clients: {} are asked for, and the server has connections for {}",
+                    units::count(asked),
+                    units::count(most),
+                );
+                let hint = "raise the server's max_connections, or ask for fewer";
+                Err(Failure::new(Exit::Usage, what, hint))
+            }
+            _ => Ok(asked),
+        };
     }
     let published = one.clients.unwrap_or(words::CLIENTS);
-    match room.filter(|room| *room < published) {
+    Ok(match room.filter(|room| *room < published) {
         None => published,
         Some(room) => {
             output::tell(&format!(
@@ -148,7 +161,7 @@ fn clients(args: &ReproduceArgs, one: &Scenario, room: Option<u64>) -> u64 {
             ));
             room
         }
-    }
+    })
 }
 
 /// The script, written where a stored plan still finds it; nothing where there is none.
@@ -262,14 +275,13 @@ fn checked(
     Ok(report.tables.into_iter().map(|table| table.name).collect())
 }
 
-/// Runs by the command line of `prony run`.
-fn drive(
+/// The run, by the command line of `prony run`.
+fn order(
     args: &ReproduceArgs,
     one: &Scenario,
     settings: &Settings,
-    meant: Meant,
     arguments: &[OsString],
-) -> Result<Exit, Failure> {
+) -> Result<(Order, Look), Failure> {
     let words = words::run(one, settings, args.server.url.as_deref());
     let Command::Run(mut run) = parsed(&words)? else {
         return Err(Failure::new(
@@ -282,9 +294,7 @@ fn drive(
     run.no_store = args.no_store;
     run.progress = args.progress;
     run.server_metrics = args.server_metrics.clone();
-    let (mut order, look) = run::order(&run, &without_restart(arguments))?;
-    order.meant = meant;
-    carry_out(&order, &look)
+    run::order(&run, &without_restart(arguments))
 }
 
 /// The command line as it may be stored: what restarts a server may hold a secret in any form.
