@@ -17,7 +17,12 @@ use std::rc::Rc;
 
 impl<I: Io> Worker<'_, I> {
     /// Takes up what a user asks. True: it is granted already, the user can go on.
-    pub(crate) fn take_up(&mut self, home: Slot, timing: &mut Timing) -> Result<bool, Ended> {
+    pub(crate) fn take_up(
+        &mut self,
+        home: Slot,
+        timing: &mut Timing,
+        reports: &mut impl Reports,
+    ) -> Result<bool, Ended> {
         let conn = &self.seats[home as usize].conn;
         if self.desk.is_stopped() && !conn.is_under_way() {
             return Err(Ended::Stopped);
@@ -55,7 +60,7 @@ impl<I: Io> Worker<'_, I> {
             Ask::Gate => {}
             Ask::Sleep => self.timers.add(seat.conn.wake_ns(), Due::Wake(slot)),
             Ask::Reconnect | Ask::Renew => self.renew(slot),
-            Ask::Close => self.hang_up(slot),
+            Ask::Close => self.hang_up(slot, reports),
             Ask::Another => self.add_connection(slot),
             Ask::Busy | Ask::Idle | Ask::Ready | Ask::Dead => {
                 return Err(Ended::Failed(
@@ -112,15 +117,15 @@ impl<I: Io> Worker<'_, I> {
         self.seats.push(seat);
         let owner = &mut self.seats[home as usize];
         owner.others.push(slot);
-        // Of several servers, the one whose turn it is.
+        // Of several servers, the one whose turn it is. The way behind them is for a sample of users alone.
         let place = self.assignment.route_of[home as usize] + owner.others.len();
-        let route = place % self.assignment.routes.len();
+        let route = place % self.assignment.servers;
         self.assignment.route_of.push(route);
         owner.conn.ready(owner.conn.noticed_ns());
     }
 
     /// Closes a connection because its user wants it closed.
-    fn hang_up(&mut self, slot: Slot) {
+    fn hang_up(&mut self, slot: Slot, reports: &mut impl Reports) {
         let seat = &mut self.seats[slot as usize];
         if seat.link.is_up() {
             self.up -= 1;
@@ -130,5 +135,7 @@ impl<I: Io> Worker<'_, I> {
         seat.hung_up = true;
         seat.deadline_ns = u64::MAX;
         seat.conn.ready(seat.conn.noticed_ns());
+        // Nobody misses it any more.
+        self.restored(slot, reports);
     }
 }

@@ -259,9 +259,12 @@ impl<I: Io> Worker<'_, I> {
             Step::Failed(failures) => {
                 let seat = &mut self.seats[slot as usize];
                 if seat.conn.awaits(Ask::Renew) {
+                    seat.deadline_ns = u64::MAX;
                     let (said, reason) = reason(&failures);
                     seat.conn.refused(said, reason);
-                    seat.conn.ready(self.clock.now_ns());
+                    // In the next turn: who tries again and again must not keep the others from theirs.
+                    let at_ns = self.clock.now_ns() + 1;
+                    self.timers.add(at_ns, Due::Refused(slot));
                     self.tell_refused(&failures);
                 } else {
                     self.retry_later(slot);
@@ -332,7 +335,8 @@ impl<I: Io> Worker<'_, I> {
         self.resume(slot, timing, reports)
     }
 
-    fn restored(&mut self, slot: Slot, reports: &mut impl Reports) {
+    /// What was lost is back, or nobody wants it back: that of the last one is the end of the outage.
+    pub(crate) fn restored(&mut self, slot: Slot, reports: &mut impl Reports) {
         if !std::mem::take(&mut self.seats[slot as usize].missing) {
             return;
         }

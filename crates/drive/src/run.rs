@@ -262,9 +262,14 @@ fn routes(job: &Job) -> Vec<Routes> {
     targets.chain(job.tcp_target).map(Routes::new).collect()
 }
 
+/// The servers of a run.
+pub(crate) fn servers(job: &Job) -> usize {
+    1 + job.target.others.len()
+}
+
 /// Which of the routes a client takes: several servers take turns.
 pub(crate) fn route_of(job: &Job, client: u32) -> usize {
-    let servers = 1 + job.target.others.len();
+    let servers = servers(job);
     if client < tcp_sample(job) {
         return servers;
     }

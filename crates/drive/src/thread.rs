@@ -9,7 +9,7 @@ use crate::happening::{Happening, Reports};
 use crate::io::Io;
 use crate::link::Routes;
 use crate::pace;
-use crate::run::{Job, limit_ns, route_of};
+use crate::run::{Job, limit_ns, route_of, servers};
 use crate::worker::{Assignment, Timing, Worker};
 use prony_measure::{Interval, Recorder, Schedule, Shape};
 use prony_plan::{Pace, Stop};
@@ -89,6 +89,7 @@ pub(crate) fn work<I: Io>(
             })
             .collect(),
         routes,
+        servers: servers(job),
         route_of: clients.map(|client| route_of(job, client)).collect(),
         conn: &|| Conn::new(job.target.exchange(mode, job.plan.describe)),
         interrupt: halt,

@@ -13,6 +13,8 @@ pub enum Due {
     Wake(Slot),
     /// A link tries again to connect.
     Retry(Slot),
+    /// A user hears that its connection could not even be begun.
+    Refused(Slot),
 }
 
 /// Times ahead.

@@ -34,10 +34,13 @@ pub(crate) const WAIT_MAX_NS: u64 = 50_000_000;
 pub struct Assignment<'a> {
     /// The workload.
     pub program: &'a dyn Program,
-    /// The users: one a connection.
+    /// The users. Each has a connection of its own, and may ask for further ones.
     pub users: Vec<UserId>,
     /// The ways to the server, for each user an index into these.
     pub routes: &'a [Routes],
+    /// So many of `routes`, from the first on, are of one server each. What is behind them is for the users
+    /// alone that `route_of` sends there.
+    pub servers: usize,
     /// Which of `routes` each user takes.
     pub route_of: Vec<usize>,
     /// Makes the record of a connection.
@@ -365,7 +368,7 @@ impl<'a, I: Io> Worker<'a, I> {
                 );
             });
             let ended = match polled {
-                Ok(std::task::Poll::Pending) => match self.take_up(slot, timing) {
+                Ok(std::task::Poll::Pending) => match self.take_up(slot, timing, reports) {
                     Ok(true) => continue,
                     Ok(false) => return 0,
                     Err(ended) => ended,
@@ -395,7 +398,7 @@ impl<'a, I: Io> Worker<'a, I> {
         let mut ended = 0;
         let now_ns = self.clock.now_ns();
         while let Some(due) = self.timers.pop(now_ns) {
-            let (Due::Wake(slot) | Due::Retry(slot)) = due;
+            let (Due::Wake(slot) | Due::Retry(slot) | Due::Refused(slot)) = due;
             let seat = &self.seats[slot as usize];
             if self.seats[seat.home as usize].user.is_none() {
                 continue;
@@ -413,7 +416,11 @@ impl<'a, I: Io> Worker<'a, I> {
                     let step = self.begin(slot);
                     ended += self.later_step(slot, step, timing, reports);
                 }
-                Due::Retry(_) => {}
+                Due::Refused(_) if seat.link.is_down() && seat.conn.awaits(Ask::Renew) => {
+                    seat.conn.ready(self.clock.now_ns());
+                    ended += self.resume(slot, timing, reports);
+                }
+                Due::Retry(_) | Due::Refused(_) => {}
             }
         }
         while let Some(slot) = self.waiting.front().copied() {

@@ -18,7 +18,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// A virtual user's handle of its one connection.
+/// A virtual user's handle of a connection: of its own one, or of a further one that [`Db::another`] gave.
 ///
 /// A transaction is what stands between [`Db::start`] and [`Db::end`]:
 ///

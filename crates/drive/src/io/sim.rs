@@ -47,6 +47,8 @@ pub struct Machine {
     pub stall_ns: u64,
     /// Bytes carry stamps, as over TCP.
     pub stamps: bool,
+    /// So many sockets it has at most; more cannot be opened.
+    pub sockets_max: Option<usize>,
 }
 
 /// The simulated engine.
@@ -178,6 +180,14 @@ impl<S: Script> Io for Sim<S> {
 
     fn open(&mut self, slot: Slot, _: &Address, _: &TcpOptions) -> io::Result<()> {
         let now_ns = self.now_ns();
+        let open = self.slots.iter().filter(|connection| connection.open);
+        if self
+            .machine
+            .sockets_max
+            .is_some_and(|max| open.count() >= max)
+        {
+            return Err(io::Error::from_raw_os_error(libc::EMFILE));
+        }
         let connection = &mut self.slots[slot as usize];
         connection.generation += 1;
         connection.open = true;

@@ -234,7 +234,7 @@ pub fn target_at(port: u16) -> Target {
 pub struct Several;
 
 /// An error as the end of a user.
-fn failed(error: DbError) -> Ended {
+pub fn failed(error: DbError) -> Ended {
     Ended::Failed(error.to_string())
 }
 

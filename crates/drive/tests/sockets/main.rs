@@ -75,6 +75,28 @@ fn users_open_further_connections_on_either_engine() {
     }
 }
 
+/// The way for a sample of users over TCP leads nowhere here: no further connection takes it.
+#[test]
+fn further_connections_are_those_of_the_servers() {
+    let server = FakeServer::start();
+    for io in engines() {
+        let mut plan = plan(4, 0.5);
+        plan.io = io;
+        let job = Job {
+            program: &Several,
+            target: &target_at(server.port),
+            tcp_target: Some(&target_at(1)),
+            plan: &plan,
+            seed: 1,
+            interrupt: &AtomicBool::new(false),
+            tap: None,
+            refused: None,
+        };
+        let driven = run(&job, &mut Watch::default()).expect("all are let in");
+        assert!(driven.events.is_empty(), "{io:?}: {:?}", driven.events);
+    }
+}
+
 /// Whether replies bear stamps that are true. The kernel begins to stamp some time after the first
 /// socket of the machine asks for it, and a step of the machine's clock makes stamps impossible.
 #[test]

@@ -19,6 +19,8 @@ use std::time::Duration;
 struct Lines {
     all: Vec<Line>,
     current: usize,
+    /// Those that the script does not hold. One whose reconnect failed is held, without a connection.
+    free: Vec<usize>,
 }
 
 #[derive(Default)]
@@ -43,7 +45,7 @@ impl Lines {
         Ok(match asked {
             Asked::Connect => self.connect(shared),
             Asked::Disconnect(number) => {
-                self.all[number] = Line::default();
+                self.disconnect(number);
                 Answer::Done
             }
             Asked::Line(number) => {
@@ -66,7 +68,7 @@ impl Lines {
                 "prepared statements are for threads and commands",
             )),
             Asked::More => Answer::Flag(false),
-            Asked::Renew => self.renew(shared),
+            Asked::Renew => self.renew(shared, self.current),
             Asked::Results => Answer::Number(1),
             Asked::Sleep(seconds) => {
                 std::thread::sleep(Duration::try_from_secs_f64(seconds).unwrap_or_default());
@@ -77,26 +79,38 @@ impl Lines {
     }
 
     fn connect(&mut self, shared: &Shared) -> Answer {
-        let free = self.all.iter().position(|line| line.control.is_none());
-        self.current = free.unwrap_or(self.all.len());
-        if free.is_none() {
+        let number = self.free.pop().unwrap_or_else(|| {
             self.all.push(Line::default());
-        }
-        match self.renew(shared) {
-            Answer::Flag(_) => Answer::Number(self.current),
-            failed => failed,
+            self.all.len() - 1
+        });
+        match self.renew(shared, number) {
+            Answer::Flag(_) => {
+                self.current = number;
+                Answer::Number(number)
+            }
+            failed => {
+                self.free.push(number);
+                failed
+            }
         }
     }
 
-    fn renew(&mut self, shared: &Shared) -> Answer {
-        let Some(target) = &shared.settings.server else {
+    fn disconnect(&mut self, number: usize) {
+        if number < self.all.len() && !self.free.contains(&number) {
+            self.all[number] = Line::default();
+            self.free.push(number);
+        }
+    }
+
+    fn renew(&mut self, shared: &Shared, number: usize) -> Answer {
+        let (Some(target), Some(line)) = (&shared.settings.server, self.all.get_mut(number)) else {
             return nowhere();
         };
         // The old one goes before the new one comes.
-        self.all[self.current] = Line::default();
+        *line = Line::default();
         match Control::connect(target) {
             Ok(control) => {
-                self.all[self.current].control = Some(control);
+                line.control = Some(control);
                 Answer::Flag(true)
             }
             Err(error) => {

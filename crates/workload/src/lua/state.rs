@@ -49,7 +49,25 @@ pub struct State {
     /// Prony's own functions in it.
     pub core: Table,
     /// What its random functions draw from; the state goes first.
-    _numbers: Box<Numbers>,
+    _numbers: Kept,
+}
+
+/// Numbers to which a state has an address: not a box, whose own claim to them would end the address's when it
+/// is moved.
+struct Kept(*mut Numbers);
+
+impl Kept {
+    fn new(numbers: Numbers) -> Kept {
+        Kept(Box::into_raw(Box::new(numbers)))
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        // SAFETY: it is of a box, is freed here alone, and who has its address is gone: `State` drops its
+        // fields in turn, and this one last.
+        drop(unsafe { Box::from_raw(self.0) });
+    }
 }
 
 impl State {
@@ -58,15 +76,15 @@ impl State {
     /// # Errors
     /// When its memory does not even hold the API.
     pub fn new(shared: &Arc<Shared>, owner: &Owner) -> Result<State> {
+        // Before the state, so that it outlives that if this fails.
+        let numbers = Kept::new(Numbers::new(owner.id, shared.settings.random));
         // SAFETY: scripts of sysbench may use `ffi` and `debug`; whoever runs one trusts it as any other
         // program. Prony's own code uses neither to break Lua's rules.
         let lua = unsafe { Lua::unsafe_new() };
         lua.set_memory_limit(shared.settings.memory_limit_bytes)?;
-        let mut numbers = Box::new(Numbers::new(owner.id, shared.settings.random));
         let core = lua.create_table()?;
         let host = host(&lua, shared, owner)?;
-        let context: *mut Numbers = &mut *numbers;
-        host.set("context", LightUserData(context.cast::<c_void>()))?;
+        host.set("context", LightUserData(numbers.0.cast::<c_void>()))?;
         for (name, text) in PRELUDE {
             if name == "legacy" && shared.settings.newer {
                 continue;

@@ -2,6 +2,7 @@
 
 mod api;
 mod bad;
+mod front;
 mod legacy;
 mod oltp;
 mod styles;

@@ -30,19 +30,30 @@ fn name() -> String {
 
 impl Base {
     pub fn maria() -> Base {
+        Base::maria_as("root")
+    }
+
+    /// For this account, which is made if need be, and has no password.
+    pub fn maria_as(account: &str) -> Base {
         let env = Environment::new("tester", Path::new("/nonexistent"));
         let server = embedded::shared_mariadb();
-        let target = |database: &str| {
-            let url = server.url_for("root", database);
+        let target = |account: &str, database: &str| {
+            let url = server.url_for(account, database);
             prony_server::resolve(&url, &env).expect("a good URL")
         };
         let name = name();
-        let mut control = Control::connect(&target("test")).expect("connects");
+        let mut control = Control::connect(&target("root", "test")).expect("connects");
         control
             .execute(&format!("create database {name}"))
             .expect("creates");
+        if account != "root" {
+            for sql in ["create user", "grant all on *.* to"] {
+                let sql = format!("{sql} {account}@localhost");
+                control.execute(&sql).expect("an account");
+            }
+        }
         Base {
-            target: target(&name),
+            target: target(account, &name),
             driver: Driver::Mysql,
         }
     }
