@@ -87,8 +87,7 @@ impl<I: Io> Worker<'_, I> {
                 }
             }
         }
-        // What they counted by now is in no figure.
-        self.desk.take_queries();
+        // What they have counted goes into the first interval.
         Ok(())
     }
 }

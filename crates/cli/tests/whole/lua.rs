@@ -193,6 +193,20 @@ fn a_script_makes_its_own_reports() {
     assert!(!out.contains("SQL statistics"), "{out}");
 }
 
+#[test]
+fn what_threads_ask_before_the_start_is_counted() {
+    let scene = Scene::maria("lua_early");
+    let script = "function thread_init() con = sysbench.sql.driver():connect() con:query('SELECT 2') \
+                  con:query('SET @b = 2') end function event() con:query('SELECT 3') end";
+    scene.write("early.lua", script);
+    let (status, out, _) = scene.sysbench("early.lua --threads=4 --events=12 --time=20 run");
+    assert_eq!(status, 0, "{out}");
+    let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    // As sysbench 1.0.20 counts them.
+    let told = "read: 16 write: 0 other: 4 total: 20 transactions: 12 ";
+    assert!(out.contains(told), "{out}");
+}
+
 const OWN_LAST: &str = r#"
 sysbench.hooks.report_intermediate = sysbench.report_json
 function sysbench.hooks.report_cumulative(stat)

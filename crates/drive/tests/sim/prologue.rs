@@ -70,7 +70,7 @@ fn simulated(fails: bool) -> (Result<Driven, Error>, Vec<u64>) {
 }
 
 #[test]
-fn users_get_ready_before_the_load_starts_and_outside_of_its_figures() {
+fn users_get_ready_before_the_load_starts_and_outside_of_its_times() {
     let (driven, passed) = simulated(false);
     let driven = driven.expect("it starts");
     let start_ns = driven.start.schedule.start_ns;
@@ -79,7 +79,12 @@ fn users_get_ready_before_the_load_starts_and_outside_of_its_figures() {
     assert_eq!(passed.len(), 4);
     assert!(passed.iter().all(|at_ns| *at_ns >= start_ns), "{passed:?}");
     let measured = &driven.collected.measured;
-    assert_eq!(measured.queries, prony_measure::Queries::default());
+    // What they count meanwhile is in the first second, as sysbench has it.
+    let queries = prony_measure::Queries {
+        reads: 60,
+        ..Default::default()
+    };
+    assert_eq!(measured.queries, queries);
     let committed = measured.kinds[0].committed;
     assert!(committed.abs_diff(800) <= 4, "{committed}");
 }
