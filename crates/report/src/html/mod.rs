@@ -19,6 +19,7 @@ mod scale;
 mod seconds;
 mod server;
 mod several;
+mod variants;
 mod verify;
 
 pub use document::Document;

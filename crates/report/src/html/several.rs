@@ -8,7 +8,7 @@ use super::document::Document;
 use super::escape::Text;
 use super::one::{class, end, table, table_of, title, words};
 use super::seconds::{end_s, row, throughput, together};
-use super::section;
+use super::{section, variants};
 use crate::compare::{change, sentence};
 use crate::terminal::verdict_words;
 use crate::units;
@@ -44,6 +44,7 @@ pub fn nav(out: &mut String, documents: &[Document], more: &str) -> fmt::Result 
 /// Writes the table of all, and each beside the first.
 pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
     section(out, 2, "overview", "Overview")?;
+    variants::write(out, documents)?;
     overview(out, documents)?;
     courses(out, documents)?;
     out.push_str("</section>\n");

@@ -248,3 +248,44 @@ fn whatever_numbers_a_document_holds_the_drawing_stays_finite() {
         verify(&page).unwrap();
     }
 }
+
+#[test]
+fn the_variants_of_an_experiment_stand_by_their_medians() {
+    let run = |variant: &str, repeat: u32, tps: f64| {
+        let mut run = closed();
+        run.id = format!("{variant}-{repeat}");
+        run.measured.kinds[0].tps = tps;
+        run.experiment = Some(prony_store::Experiment {
+            id: "x".to_owned(),
+            variant: variant.to_owned(),
+            repeat,
+            ..prony_store::Experiment::default()
+        });
+        run
+    };
+    let odd = "<b>new</b>";
+    let mut runs = vec![
+        run("base", 1, 100.0),
+        run(odd, 1, 150.0),
+        run(odd, 2, 154.0),
+        run("base", 2, 104.0),
+    ];
+    let page = drawn(&runs);
+    let part = page
+        .split("<caption>The variants, by the medians")
+        .nth(1)
+        .unwrap();
+    let part = part
+        .split("<caption>The runs, in the order given")
+        .next()
+        .unwrap();
+    assert!(part.contains(">102<") && part.contains(">152<"), "{part}");
+    assert!(
+        part.contains("&lt;b&gt;new&lt;/b&gt;") && !part.contains(odd),
+        "{part}"
+    );
+    assert!(part.contains("COMPARABLE"), "{part}");
+    // Of something else besides, they are runs like others.
+    runs.push(closed());
+    assert!(!drawn(&runs).contains("The variants, by the medians"));
+}
