@@ -249,7 +249,12 @@ fn share_off(text: &str, gap: f64) -> Option<Check> {
              count lags behind.",
         )
     };
-    found("nopm-share", severity, format!("{text}: {off} {way}."), advice)
+    found(
+        "nopm-share",
+        severity,
+        format!("{text}: {off} {way}."),
+        advice,
+    )
 }
 
 fn percent_exact(share: f64) -> String {
