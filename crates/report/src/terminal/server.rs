@@ -157,7 +157,7 @@ fn happened(run: &Run, seen: &Observed) -> String {
         let refused = |what: &&str| seen.missing.iter().any(|one| one.what == **what);
         let (unseen, absent): (Vec<_>, Vec<_>) = SEEN_BY
             .iter()
-            .partition(|(_, by)| by.iter().any(|what| refused(&what)));
+            .partition(|(_, by)| by.iter().any(|what| refused(what)));
         let names = |of: Vec<&(&'static str, _)>| -> Vec<&str> {
             of.into_iter().map(|(name, _)| *name).collect()
         };
