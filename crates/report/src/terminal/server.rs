@@ -154,10 +154,10 @@ fn happened(run: &Run, seen: &Observed) -> String {
         *counts.entry(&event.what).or_default() += 1;
     }
     if counts.is_empty() {
-        let refused = |what: &&str| seen.missing.iter().any(|one| one.what == **what);
+        let refused = |what: &str| seen.missing.iter().any(|one| one.what == what);
         let (unseen, absent): (Vec<_>, Vec<_>) = SEEN_BY
             .iter()
-            .partition(|(_, by)| by.iter().any(|what| refused(what)));
+            .partition(|(_, [one, other])| refused(one) || refused(other));
         let names = |of: Vec<&(&'static str, _)>| -> Vec<&str> {
             of.into_iter().map(|(name, _)| *name).collect()
         };
