@@ -4,7 +4,9 @@
 //!
 //! In: a Run. Out: `littles-law`. Must never: fail a run for what the window's edges do. Of the
 //! transactions in flight at an edge, one that began before the window counts in full and one that
-//! ends after it not at all; on average this cancels, and it is at most one transaction a client.
+//! ends after it not at all; on average this cancels, and it is at most one transaction a client. Nor
+//! for what the workers' wait for a CPU does: a user whose transaction has ended begins the next when
+//! the worker has a CPU again, and is in neither meanwhile.
 
 use crate::thresholds::{LITTLE_GAP, LITTLE_LONGEST_MEAN, LITTLE_SHORTEST_PARTIAL_S};
 use crate::words::{count, percent, time};
@@ -81,6 +83,19 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
              again.",
         );
     }
+    if let Some(waited) = without_cpu(run).filter(|waited| gap < 0.0 && -gap <= *waited) {
+        return found(
+            ID,
+            Severity::Caveat,
+            format!(
+                "{finding}: between two transactions a user waits until its thread has a CPU, and the \
+                 client's threads were ready and had none for {} of the time.",
+                percent(waited)
+            ),
+            "Throughput is lower for that, and not by the server: run the client on a machine of its \
+             own, or on CPUs that the server and other programs do not use (taskset).",
+        );
+    }
     found(
         ID,
         Severity::Invalid,
@@ -94,6 +109,16 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
 fn thinks(run: &Run) -> bool {
     let settings = &run.workload.settings;
     settings.iter().any(|setting| setting == "pacing spec")
+}
+
+/// Share of the time for which the worker threads were ready and had no CPU. While a thread has none,
+/// at most all of its users are between two transactions, so at most this share of all users is
+/// missing for it.
+fn without_cpu(run: &Run) -> Option<f64> {
+    let at_work = run.drive.threads.min(run.drive.clients);
+    let thread_s = f64::from(at_work) * run.measured.seconds;
+    let waited_s = run.client.run_queue_s?;
+    (thread_s > 0.0).then(|| (waited_s / thread_s).min(1.0))
 }
 
 /// How long at the end of the window no transaction ended though some were in flight, in intervals
@@ -187,6 +212,26 @@ mod tests {
             "{stalled:?}"
         );
         assert!(!stalled.advice.contains("report it"), "{stalled:?}");
+    }
+
+    #[test]
+    fn a_wait_for_a_cpu_between_transactions_is_a_caveat_as_far_as_it_reaches() {
+        let mut run = off_by(-0.034);
+        // Of 120 thread-seconds.
+        run.client.run_queue_s = Some(24.0);
+        let told = check(&run).unwrap();
+        assert_eq!(told.severity, Severity::Caveat);
+        assert!(
+            told.finding.contains("had none for 20 % of the time"),
+            "{told:?}"
+        );
+        run.client.run_queue_s = Some(4.0);
+        assert_eq!(severity(&run), Some(Severity::Invalid), "too short for it");
+        run.client.run_queue_s = None;
+        assert_eq!(severity(&run), Some(Severity::Invalid), "not known");
+        let mut many = off_by(0.034);
+        many.client.run_queue_s = Some(24.0);
+        assert_eq!(severity(&many), Some(Severity::Invalid));
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub enum StoreError {
     },
     /// A document of a later Prony.
     #[error(
-        "{} was written by a newer Prony (document version {version}; this one reads {}): use that one to read it",
+        "{} was written by a newer Prony (document version {version}, and this one reads {}); use that one to read it",
         path.display(), crate::SCHEMA_VERSION
     )]
     Newer {

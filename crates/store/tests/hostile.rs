@@ -53,6 +53,10 @@ fn a_newer_document_is_refused_by_its_version_even_if_its_form_is_unknown() {
     let foreign = br#"{"schema_version": "3.0", "all": "different"}"#;
     let error = load_bytes(&folder, "a.json", foreign).unwrap_err();
     assert!(error.to_string().contains("newer Prony"), "{error}");
+    let text = error.to_string();
+    let (what, hint) = text.split_once("; ").expect("a hint");
+    assert!(what.contains("this one reads"), "{text}");
+    assert_eq!(hint, "use that one to read it");
 }
 
 #[test]

@@ -76,7 +76,7 @@ pub fn told(exit: Exit, text: &str) -> Failure {
     }
     if problem.hint.is_empty()
         && problem.place.is_empty()
-        && let Some((what, hint)) = problem.what.split_once("; ")
+        && let Some((what, hint)) = at_semicolon(&problem.what)
     {
         (problem.hint, problem.what) = (hint.to_owned(), what.to_owned());
     }
@@ -85,6 +85,16 @@ pub fn told(exit: Exit, text: &str) -> Failure {
         of: String::new(),
         problems: vec![problem],
     }
+}
+
+/// The two sides of the first semicolon that stands in no brackets.
+fn at_semicolon(text: &str) -> Option<(&str, &str)> {
+    let mut places = text.match_indices("; ").map(|(place, _)| place);
+    let place = places.find(|place| {
+        let before = &text[..*place];
+        before.matches('(').count() <= before.matches(')').count()
+    })?;
+    Some((&text[..place], &text[place + 2..]))
 }
 
 fn add_line(text: &mut String, line: &str) {
@@ -119,6 +129,17 @@ mod tests {
         let problem = told(Exit::Load, text).problems.remove(0);
         assert_eq!(problem.place, "left behind: half");
         assert_eq!(problem.hint, "the server ended\nor was ended\nagain");
+    }
+
+    #[test]
+    fn a_semicolon_in_brackets_begins_no_hint() {
+        let problem = |text| told(Exit::Usage, text).problems.remove(0);
+        let both = problem("it is too new (that one; this one); use that one");
+        assert_eq!(
+            (both.what.as_str(), both.hint.as_str()),
+            ("it is too new (that one; this one)", "use that one")
+        );
+        assert_eq!(problem("it is too new (that; this)").hint, "");
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod relations;
 
 use crate::thresholds::{
     AUDIT_EDGE_S, AUDIT_LITTLE_INVALID, ERRORS_INVALID, LITTLE_GAP, NOPM_PACED, NOPM_SHARE_GAP,
+    NOPM_SHARE_INVALID,
 };
 use crate::words::{count, percent};
 use crate::{Checker, errors, found, length, shares, workload};
@@ -203,13 +204,7 @@ fn orders(reported: &Reported, audit: &mut Audit) {
         percent_exact(NEW_ORDERS)
     );
     if gap.abs() > NOPM_SHARE_GAP {
-        audit.checks.extend(found(
-            "nopm-share",
-            Severity::Caveat,
-            format!("{text}: {} off.", percent(gap.abs())),
-            "Something else committed on this server meanwhile, many transactions failed, or the figures \
-             are not of one run.",
-        ));
+        audit.checks.extend(share_off(&text, gap));
     } else {
         audit.looked_at.push(text);
     }
@@ -230,6 +225,36 @@ fn orders(reported: &Reported, audit: &mut Audit) {
             "Compare with unpaced runs only.",
         ));
     }
+}
+
+/// What a share off by this gap means: what else commits makes it smaller, and nothing makes it larger.
+fn share_off(text: &str, gap: f64) -> Option<Check> {
+    let off = percent(gap.abs());
+    let severity = if gap > NOPM_SHARE_INVALID {
+        Severity::Invalid
+    } else {
+        Severity::Caveat
+    };
+    let (way, advice) = if gap < 0.0 {
+        (
+            "off",
+            "Something else committed on this server meanwhile, many transactions failed, or the figures \
+             are not of one run.",
+        )
+    } else {
+        (
+            "too large",
+            "Each new order is a commit, and other commits only make the share smaller: the figures are \
+             not of one run, one is mistyped, something else put orders into these tables, or the server's \
+             count lags behind.",
+        )
+    };
+    found(
+        "nopm-share",
+        severity,
+        format!("{text}: {off} {way}."),
+        advice,
+    )
 }
 
 fn percent_exact(share: f64) -> String {

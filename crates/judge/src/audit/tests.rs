@@ -272,6 +272,33 @@ fn every_published_share_of_new_orders_is_in_order() {
     }
 }
 
+#[test]
+fn other_commits_explain_a_share_of_new_orders_that_is_too_small_and_none_that_is_too_large() {
+    let share = |nopm, tpm| {
+        let run = Reported {
+            tool: "HammerDB",
+            nopm: Some(nopm),
+            tpm: Some(tpm),
+            ..Reported::default()
+        };
+        let mut checks = of(run).checks.into_iter();
+        checks.find(|check| check.id == "nopm-share")
+    };
+    let large = share(42_337.0, 49_444.0).unwrap();
+    assert_eq!(large.severity, Severity::Invalid);
+    assert!(large.finding.contains("85.63 % of TPM"), "{large:?}");
+    assert!(!large.advice.contains("committed"), "{large:?}");
+    let small = share(42_337.0, 149_444.0).unwrap();
+    assert_eq!(small.severity, Severity::Caveat);
+    assert!(small.advice.contains("else committed"), "{small:?}");
+    // What the server's statistics lag by in a short run.
+    assert_eq!(
+        share(46_500.0, 100_000.0).unwrap().severity,
+        Severity::Caveat
+    );
+    assert_eq!(share(44_500.0, 100_000.0), None);
+}
+
 fn with(kind: RelationKind, says: f64, follows: f64, slack: f64) -> Option<(String, Severity)> {
     let run = Reported {
         relations: vec![Relation {

@@ -57,19 +57,22 @@ impl Checker {
             return None;
         }
         let mut configurations: Vec<Configuration> = Vec::new();
+        // Names as they are written: another mistake in either of two hides not that they are one.
+        let mut names: Vec<&str> = Vec::new();
         for one in &written.configurations {
-            let Some(checked) = self.configuration(one, written.refused) else {
-                continue;
-            };
-            if configurations
-                .iter()
-                .any(|other| other.name == checked.name)
+            if let Some(name) = one
+                .name
+                .as_ref()
+                .filter(|name| !name.value.trim().is_empty())
             {
-                let place = one.name.as_ref().map_or(&one.place, |name| &name.place);
-                let message = format!("a second configuration is named {}", shorten(&checked.name));
-                self.hinted(place, message, "give each a name of its own");
+                if names.contains(&name.value.as_str()) {
+                    let message =
+                        format!("a second configuration is named {}", shorten(&name.value));
+                    self.hinted(&name.place, message, "give each a name of its own");
+                }
+                names.push(&name.value);
             }
-            configurations.push(checked);
+            configurations.extend(self.configuration(one, written.refused));
         }
         Some(Sheet {
             file: file.to_owned(),

@@ -68,6 +68,22 @@ impl AsOf {
     }
 }
 
+/// What of a text in the form of a date is none of the calendar: its month, or its day; absent where
+/// the form or the year is what is wrong.
+pub(super) fn wrong_part(text: &str) -> Option<String> {
+    let mut parts = text.split('-');
+    let year = number(parts.next()?, 4).filter(|year| YEARS.contains(year))?;
+    let month = number(parts.next()?, 2)?;
+    if !(1..=12).contains(&month) {
+        return Some(format!("the month must be from 01 to 12, is {month:02}"));
+    }
+    let day = number(parts.next()?, 2)?;
+    let last = days_of(year, u8::try_from(month).ok()?);
+    let real = (1..=u16::from(last)).contains(&day) || parts.next().is_some();
+    (!real)
+        .then(|| format!("the day must be from 01 to {last} in {year:04}-{month:02}, is {day:02}"))
+}
+
 impl fmt::Display for AsOf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:04}", self.year)?;
@@ -130,6 +146,8 @@ mod tests {
             assert_eq!(AsOf::parse(text), None, "{text}");
         }
         assert_eq!(AsOf::day(2019, 2, 29), None);
+        assert_eq!(wrong_part("1969-13"), None, "the year is wrong");
+        assert_eq!(wrong_part("2019-1-1"), None, "the form is wrong");
         assert_eq!(AsOf::day(-1, 1, 1), None);
     }
 }

@@ -3,6 +3,7 @@
 //! In: TOML text and the name of its file. Out: what is written, each value with its place, and every
 //! problem of its form. Must never: compare values with each other, which is `check`'s.
 
+use super::date::wrong_part;
 use super::{AsOf, Per};
 use crate::asked::{Given, Placed};
 use crate::duration::shorten;
@@ -314,7 +315,9 @@ fn date(section: &mut Section<'_, '_>) -> Given<AsOf> {
     match date {
         Some(value) => Some(Placed { value, place }),
         None => {
-            let problem = Problem::new(place, "must be a date from 1970 on");
+            let wrong = value.as_str().and_then(wrong_part);
+            let message = wrong.unwrap_or_else(|| "must be a date from 1970 on".to_owned());
+            let problem = Problem::new(place, message);
             let hint =
                 "write as_of = 2026-11-20, or \"2026-11\", or \"2026\" where no more is known";
             section.refuse(key, problem.hint(hint));

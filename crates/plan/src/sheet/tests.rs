@@ -114,6 +114,7 @@ name = "a"
         "p.toml:16:7 (configuration[1].item[1].per): must be one of \"hour\", \"month\", \"year\", \"once\", is \"fortnight\"",
         "p.toml:17:9 (configuration[1].item[1].usage): must be from 0 to 1, is 2",
         "p.toml:18:12 (configuration[1].item[1].replicas): must be a whole number, is a decimal number",
+        "p.toml:25:8 (configuration[2].name): a second configuration is named a",
         "p.toml:27:3 (configurations): unknown table configurations",
     ];
     assert_eq!(found, expected, "{found:#?}");
@@ -154,6 +155,24 @@ fn what_some_items_lack_is_missed_for_each_of_them() {
             .all(|one| one.ends_with(".source): is missing")),
         "{found:?}"
     );
+}
+
+#[test]
+fn a_date_that_is_none_says_what_of_it_is_wrong() {
+    for (date, wrong) in [
+        ("2031-13-45", "the month must be from 01 to 12, is 13"),
+        ("2031-00", "the month must be from 01 to 12, is 00"),
+        (
+            "2031-02-30",
+            "the day must be from 01 to 28 in 2031-02, is 30",
+        ),
+        ("1969-13-45", "must be a date from 1970 on"),
+        ("2031-02-03-04", "must be a date from 1970 on"),
+    ] {
+        let text = GOOD.replacen("2026-11-01", &format!("\"{date}\""), 1);
+        let found = problems(&text);
+        assert_eq!(found, [format!("p.toml:6:9 (sheet.as_of): {wrong}")]);
+    }
 }
 
 #[test]

@@ -90,26 +90,56 @@ fn work(run: &Run, seen: &Observed) -> String {
     let log = watch::sum(run, |row| row.log_bytes);
     let most = |of: fn(&ServerSecond) -> Option<u32>| watch::rows(run).filter_map(of).max();
     let active = most(|row| row.active);
-    let active = match active {
-        Some(count) => units::counted(count.into(), "session", "sessions"),
-        None => "unknown sessions".to_owned(),
-    };
-    let locks = units::known(most(|row| row.lock_waits), |count| {
-        units::count(count.into())
-    });
-    format!(
-        "cache: {} of the pages found in {}, for {} of data; {} of log; {}; at most {active} at \
-         work, {locks} waiting for a lock",
-        units::known(found, |share| format!("{:.1} %", share * 100.0)),
-        units::known(cache, units::bytes),
-        units::known(data, units::bytes),
-        units::known(log, units::bytes),
-        happened(run),
-    )
+    let parts = [
+        cached(found, cache, data),
+        log.map(|log| format!("{} of log", units::bytes(log))),
+        Some(happened(run, seen)),
+        sessions(active, most(|row| row.lock_waits)),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// Checkpoints and the like by their number.
-fn happened(run: &Run) -> String {
+/// What of the cache is known: the share of pages found in it, its size, and that of the data.
+fn cached(found: Option<f64>, cache: Option<u64>, data: Option<u64>) -> Option<String> {
+    let cache = cache.map(units::bytes);
+    let text = match (found, cache) {
+        (Some(share), cache) => {
+            let size = cache.map_or(String::new(), |size| format!(" in {size}"));
+            format!("cache: {:.1} % of the pages found{size}", share * 100.0)
+        }
+        (None, Some(size)) => format!("cache: {size}"),
+        (None, None) => return data.map(|data| format!("{} of data", units::bytes(data))),
+    };
+    Some(match data {
+        Some(data) => format!("{text}, for {} of data", units::bytes(data)),
+        None => text,
+    })
+}
+
+/// Most sessions at work and waiting for a lock, as far as they are known.
+fn sessions(active: Option<u32>, locks: Option<u32>) -> Option<String> {
+    let counted = |count: u32| units::counted(count.into(), "session", "sessions");
+    Some(match (active, locks) {
+        (Some(active), Some(locks)) => format!(
+            "at most {} at work, {} waiting for a lock",
+            counted(active),
+            units::count(locks.into())
+        ),
+        (Some(active), None) => format!("at most {} at work", counted(active)),
+        (None, Some(locks)) => format!("at most {} waiting for a lock", counted(locks)),
+        (None, None) => return None,
+    })
+}
+
+/// What happens in a server, and the questions that each is seen by.
+const SEEN_BY: [(&str, [&str; 2]); 3] = [
+    ("checkpoint", ["checkpoints", "status"]),
+    ("vacuum", ["vacuums", "tables"]),
+    ("backup", ["vacuums", "sessions and waits"]),
+];
+
+/// Checkpoints and the like by their number; what could not be seen is not said to be absent.
+fn happened(run: &Run, seen: &Observed) -> String {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     let all = [
         "checkpoint",
@@ -124,13 +154,33 @@ fn happened(run: &Run) -> String {
         *counts.entry(&event.what).or_default() += 1;
     }
     if counts.is_empty() {
-        return "no checkpoint, vacuum or backup seen".to_owned();
+        let refused = |what: &str| seen.missing.iter().any(|one| one.what == what);
+        let (unseen, absent): (Vec<_>, Vec<_>) = SEEN_BY
+            .iter()
+            .partition(|(_, [one, other])| refused(one) || refused(other));
+        let names = |of: Vec<&(&'static str, _)>| -> Vec<&str> {
+            of.into_iter().map(|(name, _)| *name).collect()
+        };
+        let parts = [
+            listed(&names(absent), "or").map(|names| format!("no {names} seen")),
+            listed(&names(unseen), "and").map(|names| format!("{names} not seen")),
+        ];
+        return parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     }
     let each = counts.iter().map(|(what, count)| match count {
         1 => format!("1 {}", plain(what)),
         more => format!("{} times {}", units::count(*more), plain(what)),
     });
     each.collect::<Vec<_>>().join(", ")
+}
+
+/// `a`, `a or b`, `a, b or c`.
+fn listed(names: &[&str], last_by: &str) -> Option<String> {
+    let (last, others) = names.split_last()?;
+    Some(match others {
+        [] => (*last).to_owned(),
+        others => format!("{} {last_by} {last}", others.join(", ")),
+    })
 }
 
 /// What sessions at work did, the most frequent first.

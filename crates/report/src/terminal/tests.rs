@@ -307,9 +307,8 @@ fn what_was_seen_of_the_server_is_told_briefly() {
     for part in [
         "87 % of 16 CPUs busy, its processes 1.50 CPUs; I/O wait unknown",
         "disk unknown busy, unknown read, 40 MB/s written",
-        "99.0 % of the pages found in unknown, for 1.5 GB of data; 12 MB of log; 1 checkpoint; at most \
-         4 sessions",
-        "unknown waiting for a lock",
+        "99.0 % of the pages found, for 1.5 GB of data; 12 MB of log; 1 checkpoint; at most 4 sessions \
+         at work",
         "sessions at work: CPU 75 %, IO/WalSync",
         "durability class unknown, replication none; looking at it: 24 queries, 4.00 ms of CPU",
         "not seen: replication lag (permission denied)",
@@ -321,6 +320,37 @@ fn what_was_seen_of_the_server_is_told_briefly() {
     let mut off = run;
     off.observed.as_mut().unwrap().off = Some("--no-observe was given".to_owned());
     assert!(words(&off).contains("not observed: --no-observe was given"));
+}
+
+#[test]
+fn what_could_not_be_seen_of_the_server_is_not_said_to_be_absent() {
+    let mut run = watched();
+    let seen = run.observed.as_mut().unwrap();
+    (seen.before, seen.events, seen.missing) = (None, Vec::new(), Vec::new());
+    for row in &mut seen.series {
+        (row.cache_hits, row.log_bytes, row.active) = (None, None, None);
+    }
+    let work = |run: &Run| super::server::lines(run, run.observed.as_ref().unwrap())[1].clone();
+    assert_eq!(work(&run), "no checkpoint, vacuum or backup seen");
+    let mut without = |what: &str| {
+        let missing = &mut run.observed.as_mut().unwrap().missing;
+        missing.push(prony_store::Missing {
+            what: what.to_owned(),
+            why: "permission denied".to_owned(),
+        });
+        work(&run)
+    };
+    assert_eq!(
+        without("tables"),
+        "no checkpoint or backup seen, vacuum not seen"
+    );
+    assert_eq!(
+        without("checkpoints"),
+        "no backup seen, checkpoint and vacuum not seen"
+    );
+    assert_eq!(without("vacuums"), "checkpoint, vacuum and backup not seen");
+    run.observed.as_mut().unwrap().series[2].lock_waits = Some(3);
+    assert!(work(&run).ends_with("; at most 3 sessions waiting for a lock"));
 }
 
 #[test]

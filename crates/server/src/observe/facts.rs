@@ -48,11 +48,18 @@ impl Facts {
 pub fn observe(control: &mut Control) -> Result<Facts, Error> {
     let version = control.parameter("server_version").unwrap_or_default();
     let version = version.to_owned();
-    let rows = control.query(match control.product() {
+    let rows = match control.product() {
         // The view leaves out what this role may not see; current_setting would be refused for it.
-        Product::Postgres => "SELECT name, current_setting(name, true) FROM pg_settings ORDER BY 1",
-        Product::Mysql | Product::MariaDb => "SHOW GLOBAL VARIABLES",
-    })?;
+        Product::Postgres => {
+            let view = "SELECT name, current_setting(name, true) FROM pg_settings ORDER BY 1";
+            match control.query(view) {
+                // A view's rights can be taken away; those of the command cannot, and it says the same.
+                Err(error) if !error.is_lost() => control.query("SHOW ALL"),
+                answer => answer,
+            }
+        }
+        Product::Mysql | Product::MariaDb => control.query("SHOW GLOBAL VARIABLES"),
+    }?;
     let mut settings: Vec<_> = rows
         .iter()
         .filter_map(|row| Some((cell(row, 0)?, cell(row, 1)?)))

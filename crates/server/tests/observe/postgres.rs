@@ -260,6 +260,38 @@ fn a_role_without_rights_goes_on_and_what_is_missing_is_named() {
 }
 
 #[test]
+fn settings_are_read_without_rights_on_their_view() {
+    let mut control = database("observe_unviewed");
+    control
+        .execute("create role observe_blind login; revoke select on pg_settings from public")
+        .unwrap();
+    let environment =
+        prony_server::Environment::new("tester", std::path::Path::new("/nonexistent"));
+    let conninfo = format!(
+        "host='{}' port={} user=observe_blind dbname=observe_unviewed",
+        shared().socket_dir().display(),
+        shared().port()
+    );
+    let target = resolve(&conninfo, &environment).unwrap();
+    let mut blind = Control::connect(&target).unwrap();
+    let refused = blind.query("select name from pg_settings").unwrap_err();
+    assert!(
+        refused.to_string().contains("permission denied"),
+        "{refused}"
+    );
+    let facts = observe(&mut blind).unwrap();
+    control
+        .execute("grant select on pg_settings to public")
+        .unwrap();
+    // The same names and values as the view has them.
+    let viewed = observe(&mut Control::connect(&target).unwrap()).unwrap();
+    assert!(facts.settings.len() > 300, "{}", facts.settings.len());
+    assert_eq!(facts, viewed);
+    let found = state(&mut blind, &facts).unwrap();
+    assert_eq!(found.durability.unwrap().class, "D3");
+}
+
+#[test]
 fn a_server_on_this_machine_is_found_by_its_process() {
     let server = shared();
     for url in [
