@@ -76,6 +76,15 @@ fn read_variants(source: Source<'_>, root: &DeTable<'_>, level: Level<'_>, asked
     tables.sort_by_key(|(_, offset, _)| *offset);
     asked.experiment.table |= variants.table.is_some();
     asked.problems.extend(variants.problems);
+    if variants.table.is_some() && tables.is_empty() {
+        let key = root.keys().find(|key| *key.get_ref() == variants.written);
+        let offset = key.map_or(0, |key| key.span().start);
+        let problem = Problem::new(source.place(offset, VARIANTS), "has no variant");
+        asked.problems.push(problem.hint(
+            "two at least are set beside each other, such as [variants.base] and [variants.new.run]; \
+             without [variants] the plan itself is run",
+        ));
+    }
     for (name, offset, value) in tables {
         let path = format!("{}.{name}", variants.written);
         let place = source.place(offset, path.clone());
@@ -95,6 +104,7 @@ fn read_variants(source: Source<'_>, root: &DeTable<'_>, level: Level<'_>, asked
         asked.experiment.variants.push(AskedVariant {
             name: Placed { value, place },
             asked: read_tables(source, table, level).0,
+            replaced: false,
         });
     }
 }

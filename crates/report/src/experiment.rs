@@ -9,7 +9,8 @@ use crate::terminal::{early, paragraph};
 use crate::text::plain;
 use crate::units;
 use prony_judge::experiment::{Spread, VariantFigures, counts};
-use prony_store::{Experiment, Run, Severity};
+use prony_store::{Experiment, Run, Severity, State};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 /// What begins: `run 3 of 10: variant new, repeat 2`.
@@ -130,7 +131,7 @@ pub fn summary(
         );
         paragraph(out, style, &text)?;
     }
-    if !of.id.is_empty() && variants.len() > 1 {
+    if !of.id.is_empty() && finished(runs) > 1 {
         writeln!(
             out,
             "\nWhether they differ: prony compare {}",
@@ -138,6 +139,14 @@ pub fn summary(
         )?;
     }
     Ok(())
+}
+
+/// How many variants have a run that came to its end: a comparison takes two.
+fn finished(runs: &[Run]) -> usize {
+    let complete = runs.iter().filter(|run| run.state == State::Complete);
+    let of = complete.filter_map(|run| run.experiment.as_ref());
+    let names: BTreeSet<&str> = of.map(|of| of.variant.as_str()).collect();
+    names.len()
 }
 
 #[cfg(test)]
@@ -155,6 +164,7 @@ mod tests {
             runs: 3,
             order: "random".into(),
             order_seed: Some(7),
+            ..Experiment::default()
         });
         run
     }
@@ -185,11 +195,23 @@ mod tests {
             "2 of 3 runs, random order by seed 7: medians",
             "0 of 1",
             "must not be used: run 2.",
-            "Whether they differ: prony compare 20261121-1\n",
         ] {
             assert!(text.contains(words), "{words}:\n{text}");
         }
+        // Broken off in the first run of the second.
+        assert!(!text.contains("prony compare"), "{text}");
         assert_eq!(shown(&[closed()], &["a"]).matches("Spread").count(), 0);
+    }
+
+    #[test]
+    fn a_comparison_is_offered_where_two_variants_have_a_finished_run() {
+        let offer = "\nWhether they differ: prony compare 20261121-1\n";
+        let both = [of("old", 1, closed()), of("new", 2, closed())];
+        assert!(shown(&both, &["old", "new"]).contains(offer));
+        let one = [of("old", 1, closed()), of("old", 2, closed())];
+        for names in [&["old", "new"][..], &["old"]] {
+            assert!(!shown(&one, names).contains("prony compare"), "{names:?}");
+        }
     }
 
     #[test]

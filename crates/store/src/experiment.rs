@@ -23,4 +23,8 @@ pub struct Experiment {
     /// Seed of a random order; absent for the others, which need none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order_seed: Option<u64>,
+    /// Names of all variants in the order of the plan, whichever was run first; empty in documents of
+    /// older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<String>,
 }

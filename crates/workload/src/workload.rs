@@ -130,6 +130,14 @@ impl LoadRequest<'_> {
     /// Jobs where the user names none. One connection can freeze the rows as it copies them, and
     /// fails as a whole or not at all; more pay only where the server has idle cores.
     pub const DEFAULT_JOBS: u32 = 1;
+
+    /// How many connections load, for the report of a load: `1 connection`, `4 connections`.
+    pub(crate) fn connections(&self) -> String {
+        match self.jobs {
+            1 => "1 connection".to_owned(),
+            jobs => format!("{jobs} connections"),
+        }
+    }
 }
 
 /// A workload ready to run.
@@ -231,4 +239,32 @@ pub enum State {
     Note,
     /// Not as it should.
     Wrong,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_connection_is_told_as_one() {
+        let here = "host=127.0.0.1 port=1 user=u dbname=d";
+        let environment = prony_server::Environment::default();
+        let target = prony_server::resolve(here, &environment).expect("an address");
+        let plan = WorkloadPlan {
+            name: "tpcb".to_owned(),
+            scale: None,
+            options: Default::default(),
+        };
+        let told = |jobs| {
+            let request = LoadRequest {
+                target: &target,
+                plan: &plan,
+                jobs,
+                seed: 0,
+            };
+            request.connections()
+        };
+        assert_eq!(told(1), "1 connection");
+        assert_eq!(told(4), "4 connections");
+    }
 }

@@ -198,7 +198,8 @@ pub struct RunArgs {
 
     /// Run it so often, each run stored by itself; of a plan with variants each of them [default: 1,
     /// with variants 5]
-    #[arg(long, value_name = "N", help_heading = "Repeats")]
+    #[arg(long, value_name = "N", help_heading = "Repeats", allow_negative_numbers = true,
+          value_parser = repeats)]
     pub repeats: Option<u64>,
 
     /// Order of the runs of a plan with variants: A B B A, shuffled in each repeat by the seed, or all
@@ -276,6 +277,13 @@ impl RunArgs {
     }
 }
 
+/// Reads how often a run is repeated; the plan says how often it may be, and this what is no such
+/// number.
+fn repeats(text: &str) -> Result<u64, String> {
+    let wrong = |_| format!("must be from 1 to {}", prony_plan::experiment::MAX_REPEATS);
+    text.parse().map_err(wrong)
+}
+
 /// The names of a choice, listed in the help.
 fn choice<T: Choice + Send + Sync>() -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(T::ALL.iter().map(|(name, _)| *name)).map(|name| {
@@ -287,7 +295,24 @@ fn choice<T: Choice + Send + Sync>() -> impl TypedValueParser<Value = T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
+
+    #[test]
+    fn a_negative_number_is_told_its_range() {
+        let base = ["prony", "run", "tpcb"];
+        for more in [
+            &["--repeats=-1"][..],
+            &["--repeats", "-1"],
+            &["--repeats", "x"],
+        ] {
+            let told = crate::args::Cli::try_parse_from(base.iter().chain(more));
+            let told = told.expect_err("it is none").to_string();
+            assert!(told.contains("must be from 1 to 1000"), "{told}");
+            assert!(!told.contains("-- -1"), "{told}");
+        }
+        let right = crate::args::Cli::try_parse_from(base.iter().chain(&["--repeats", "3"]));
+        assert!(right.is_ok());
+    }
+    use clap::{CommandFactory, Parser};
     use prony_plan::{Pace, Stop, format_duration};
 
     /// The plan fills in the defaults; the help must name the same.

@@ -85,7 +85,8 @@ pub struct ReproduceArgs {
     pub restart_command: Option<String>,
 
     /// Measure for so many minutes; a warm-up is shortened as much [default: as published]
-    #[arg(long, value_name = "N", help_heading = "Time", value_parser = minutes)]
+    #[arg(long, value_name = "N", help_heading = "Time", allow_negative_numbers = true,
+          value_parser = minutes)]
     pub minutes: Option<Duration>,
 
     /// Drive for so long before, and keep its figures apart [default: as published]
@@ -170,5 +171,12 @@ mod tests {
         for text in ["", "0", "-1", "nan", "inf", "1e9", "1m"] {
             assert!(minutes(text).is_err(), "{text}");
         }
+        let words = ["prony", "reproduce", "tpcb-cached", "--minutes", "-1"];
+        let told = <crate::args::Cli as clap::Parser>::try_parse_from(words);
+        let told = told.expect_err("it is none").to_string();
+        assert!(
+            told.contains("give minutes, such as 1") && !told.contains("-- -1"),
+            "{told}"
+        );
     }
 }

@@ -132,9 +132,12 @@ pub fn summary(workload: &dyn Workload, report: &LoadReport) -> String {
     let rate = report.rows_per_s().map_or(String::new(), |rate| {
         format!(", {} rows/s while sending", units::rate(rate))
     });
+    let of = match (workload.name(), workload.data()) {
+        (name, data) if name == data => name.to_owned(),
+        (name, data) => format!("{name} (the tables of {data})"),
+    };
     format!(
-        "Loaded {}, scale {}: {} in {}{rate}\n  {}\n  {}",
-        workload.data(),
+        "Loaded {of}, scale {}: {} in {}{rate}\n  {}\n  {}",
         report.scale,
         units::counted(report.rows, "row", "rows"),
         units::seconds(report.seconds),
@@ -164,6 +167,35 @@ impl Progress for View {
         };
         if let Ok(mut view) = self.0.lock() {
             let _ = view.show(&amount);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_loaded_has_the_name_that_was_asked_for() {
+        let report = LoadReport {
+            scale: 1,
+            jobs: 1,
+            rows: 9,
+            bytes_sent: 0,
+            phases: Vec::new(),
+            seconds: 1.0,
+            tables: Vec::new(),
+            method: String::new(),
+        };
+        for (name, begin) in [
+            ("tpcb", "Loaded tpcb, scale 1: 9 rows"),
+            (
+                "select-only",
+                "Loaded select-only (the tables of tpcb), scale 1: 9 rows",
+            ),
+        ] {
+            let text = summary(server::workload(name).expect("it is known"), &report);
+            assert!(text.starts_with(begin), "{text}");
         }
     }
 }

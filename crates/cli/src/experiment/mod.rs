@@ -8,7 +8,7 @@ mod between;
 
 use crate::command::output;
 use crate::exit::{Exit, Failure};
-use crate::run::{self, Look, Meant, Order, Part, chosen_seed};
+use crate::run::{self, Look, Meant, Metrics, Order, Part, chosen_seed};
 use crate::signals::Signals;
 use prony_judge::experiment::{leads_with_orders, variants};
 use prony_plan::{Choice, Experiment, Turn};
@@ -44,12 +44,20 @@ struct Course {
     worst: Exit,
 }
 
+/// What all runs have in common beside the batch.
+struct With<'a> {
+    signals: &'a Signals,
+    metrics: Option<&'a Metrics>,
+}
+
 /// Carries it out. What has been run stays, whatever becomes of the rest.
 ///
 /// # Errors
 /// If a run cannot be carried out or stored, or the command between runs fails: after the table of
 /// those that were.
 pub fn carry_out(batch: &Batch, look: &Look) -> Result<Exit, Failure> {
+    // One for all runs: whoever looks on finds it in the pauses too, and nobody else takes the port.
+    let metrics = run::listen(look)?;
     let signals = Signals::listen()?;
     let of = &batch.experiment;
     let given = of.variants.first().and_then(|first| first.plan.drive.seed);
@@ -59,7 +67,12 @@ pub fn carry_out(batch: &Batch, look: &Look) -> Result<Exit, Failure> {
         id: String::new(),
         worst: Exit::Fine,
     };
-    let ended = run_all(batch, look, &signals, seed, &mut course);
+    let with = With {
+        signals: &signals,
+        metrics: metrics.as_ref(),
+    };
+    let ended = run_all(batch, look, &with, seed, &mut course);
+    drop(metrics);
     if !batch.json && !course.runs.is_empty() {
         let names: Vec<String> = of.variants.iter().map(|one| one.name.clone()).collect();
         let found = variants(&names, &course.runs);
@@ -74,11 +87,11 @@ pub fn carry_out(batch: &Batch, look: &Look) -> Result<Exit, Failure> {
 fn run_all(
     batch: &Batch,
     look: &Look,
-    signals: &Signals,
+    with: &With<'_>,
     seed: u64,
     course: &mut Course,
 ) -> Result<(), Failure> {
-    let of = &batch.experiment;
+    let (of, signals) = (&batch.experiment, with.signals);
     for (index, turn) in of.turns(seed).into_iter().enumerate() {
         if index > 0 && signals.asked().is_none() {
             let variant = &of.variants[turn.variant].name;
@@ -92,6 +105,7 @@ fn run_all(
         let part = Part {
             experiment: place(of, turn, position, seed, &course.id),
             signals,
+            metrics: with.metrics,
         };
         output::tell(&experiment::beginning(&part.experiment));
         let done = run::perform(&order(batch, turn), look, Some(&part))?;
@@ -133,6 +147,7 @@ fn place(
         runs: of.runs(),
         order: of.order.name().to_owned(),
         order_seed: random.then_some(seed),
+        variants: of.variants.iter().map(|one| one.name.clone()).collect(),
     }
 }
 

@@ -16,11 +16,11 @@ use crate::command::{load, output, server};
 use crate::exit::{Exit, Failure};
 use crate::signals::Signals;
 use keep::Keeper;
-use metrics::Metrics;
+pub use metrics::Metrics;
 pub use observing::{Look, Named};
 use place::Place;
 use prony_drive::{ConnectError, Driven, Job};
-use prony_plan::{Listen, Plan, ServerPlan};
+use prony_plan::{Plan, ServerPlan};
 use prony_report::terminal::{self, Stored};
 use prony_report::{Goal, Live, Size, Style, json};
 use prony_server::control::Cause;
@@ -67,6 +67,8 @@ pub struct Part<'a> {
     pub experiment: prony_store::Experiment,
     /// What ends them all.
     pub signals: &'a Signals,
+    /// Where the figures of each are shown in turn, if anywhere.
+    pub metrics: Option<&'a Metrics>,
 }
 
 /// A run that has ended.
@@ -118,11 +120,16 @@ pub fn carry_out(order: &Order, look: &Look) -> Result<Exit, Failure> {
 }
 
 /// Carries it out, by itself or as one of several; the result is judged and stored, and not printed.
+/// One of several does not listen itself.
 pub fn perform(order: &Order, look: &Look, part: Option<&Part<'_>>) -> Result<Done, Failure> {
     let plan = &order.plan;
     let workload = server::workload(&plan.workload.name)?;
     // An address that cannot be listened on shows before anything else takes time.
-    let mut metrics = look.listen.as_ref().map(listen).transpose()?;
+    let own = match part {
+        Some(_) => None,
+        None => listen(look)?,
+    };
+    let metrics = part.map_or(own.as_ref(), |part| part.metrics);
     let listening = part.map(|part| part.signals.clone());
     let (place, early) = match plan.server {
         ServerPlan::Embedded => {
@@ -146,9 +153,7 @@ pub fn perform(order: &Order, look: &Look, part: Option<&Part<'_>>) -> Result<Do
     run.observed = Some(found.observed);
     run.experiment = part.map(|part| part.experiment.clone());
     let writer = begin_to_store(order, &mut run)?;
-    if let Some(metrics) = &mut metrics {
-        metrics.begin(&run);
-    }
+    let shown = metrics.map(|metrics| metrics.begin(&run));
     let live = live(order, goal(&run, plan));
     let counted = |of: &RateOf| of.counted == Counted::Server;
     let count = workload.rates().iter().any(counted);
@@ -159,7 +164,7 @@ pub fn perform(order: &Order, look: &Look, part: Option<&Part<'_>>) -> Result<Do
         exporter: found.exporter,
     });
     let watch = Watch::new(live, Keeper::new(writer, run), count, job);
-    let mut watch = watch.with_metrics(metrics);
+    let mut watch = watch.with_metrics(shown);
     let interrupt = signals.flag();
     let driven = prony_drive::run(
         &Job {
@@ -191,8 +196,14 @@ pub fn perform(order: &Order, look: &Look, part: Option<&Part<'_>>) -> Result<Do
     }
 }
 
-/// Begins to serve the figures, and says where.
-fn listen(address: &Named<Listen>) -> Result<Metrics, Failure> {
+/// Begins to serve the figures where that was asked for, and says where.
+///
+/// # Errors
+/// If the address is none of this machine, or in use.
+pub fn listen(look: &Look) -> Result<Option<Metrics>, Failure> {
+    let Some(address) = &look.listen else {
+        return Ok(None);
+    };
     let metrics = Metrics::listen(&address.value, &address.by)?;
     let at = metrics.address();
     output::tell(&format!("prony: metrics at http://{at}/metrics"));
@@ -201,7 +212,7 @@ fn listen(address: &Named<Listen>) -> Result<Metrics, Failure> {
             "prony: warning: whoever reaches {at} can read them, without a password or encryption"
         ));
     }
-    Ok(metrics)
+    Ok(Some(metrics))
 }
 
 fn live(order: &Order, goal: Goal) -> Live<Stderr> {

@@ -5,7 +5,7 @@
 
 use super::counting::Counting;
 use super::keep::Keeper;
-use super::metrics::Metrics;
+use super::metrics::Shown;
 use super::observing::{Job, Observing};
 use prony_drive::{Observer, Start};
 use prony_measure::{Row, Schedule};
@@ -25,7 +25,7 @@ pub struct Watch {
     look: Option<Job>,
     observing: Option<Observing>,
     /// Where others may look on.
-    metrics: Option<Metrics>,
+    metrics: Option<Shown>,
 }
 
 impl Watch {
@@ -49,7 +49,7 @@ impl Watch {
     }
 
     /// Also shows it there.
-    pub fn with_metrics(mut self, metrics: Option<Metrics>) -> Watch {
+    pub fn with_metrics(mut self, metrics: Option<Shown>) -> Watch {
         self.metrics = metrics;
         self
     }

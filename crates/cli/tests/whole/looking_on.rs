@@ -115,6 +115,46 @@ fn prometheus_looks_on_while_a_run_goes() {
     assert_eq!(run.plan["observe"]["metrics_listen"], "127.0.0.1:0");
 }
 
+/// Runs of one experiment have one address, which is served in the pauses between them too.
+#[test]
+fn prometheus_looks_on_through_the_pauses_of_an_experiment() {
+    let bench = bench("looking_on_pauses");
+    let plan = bench.home.join("paused.toml");
+    // Between the runs it waits until the test has seen enough.
+    let go = bench.home.join("go");
+    let text = format!(
+        "[workload]\nname = \"select-only\"\n[run]\ntransactions = 20\nclients = 1\n\
+         [observe]\nmetrics_listen = \"0\"\n\
+         [experiment]\nrepeats = 2\nbetween = \"until test -e '{0}'; do sleep 0.1; done\"\n",
+        go.display()
+    );
+    std::fs::write(&plan, text).unwrap();
+    let mut command = bench.command(&format!("run {} --progress 0s", plan.display()));
+    command.args(["--url", &bench.url]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let mut stderr = BufReader::new(child.stderr.take().expect("piped"));
+    let mut told = String::new();
+    while !told.contains("between the runs") {
+        let count = stderr.read_line(&mut told).expect("a line");
+        assert!(count > 0, "{told}");
+    }
+    let address = told.strip_prefix("prony: metrics at http://");
+    let address = address.and_then(|rest| rest.split("/metrics").next());
+    let address = address.unwrap_or_else(|| panic!("{told}")).to_owned();
+    let first = last(&bench);
+    let (body, again) = (scrape(&address), scrape(&address));
+    assert!(body.contains(&format!("run=\"{}\"", first.id)), "{body}");
+    assert_eq!(body, again);
+    std::fs::write(&go, "").unwrap();
+    stderr.read_to_string(&mut told).expect("text");
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{told}");
+    assert_eq!(told.matches("metrics at").count(), 1, "{told}");
+    assert_ne!(last(&bench).id, first.id);
+    assert!(TcpStream::connect(&address).is_err(), "nobody listens");
+}
+
 /// The page, once the run has begun.
 fn ready(address: &str) -> Option<String> {
     let mut socket = TcpStream::connect(address).ok()?;

@@ -63,6 +63,7 @@ fn variants_are_run_in_turn_and_belong_together() {
             (&of.id, of.runs, of.order.as_str()),
             (&runs[0].id, 4, "interleaved")
         );
+        assert_eq!(of.variants, ["simple", "prepared"], "the plan's order");
         assert_eq!(
             (of.variant.as_str(), run.drive.protocol.as_str()),
             (protocol, protocol)
@@ -199,6 +200,7 @@ fn an_interrupt_ends_the_run_and_the_experiment() {
         printed.contains("ended early") && printed.contains("1 of 4 runs"),
         "{printed}"
     );
+    assert!(!printed.contains("prony compare"), "{printed}");
     let runs = stored(&bench);
     assert_eq!((runs.len(), runs[0].state), (1, State::Partial));
 }

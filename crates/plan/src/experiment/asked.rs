@@ -34,6 +34,8 @@ pub struct AskedVariant {
     pub name: Placed<String>,
     /// What it asks.
     pub asked: Asked,
+    /// A flag has replaced something that it asks.
+    pub(crate) replaced: bool,
 }
 
 impl AskedExperiment {
@@ -41,7 +43,11 @@ impl AskedExperiment {
     pub(crate) fn overlay(mut self, over: &Asked) -> Self {
         for variant in &mut self.variants {
             let own = std::mem::take(&mut variant.asked);
+            let before = own.to_json("");
             variant.asked = own.overlay(over.clone());
+            let after = variant.asked.to_json("");
+            let mut keys = before.as_object().into_iter().flatten();
+            variant.replaced |= keys.any(|(key, given)| after.get(key) != Some(given));
         }
         let flags = over.experiment.clone();
         Self {
@@ -61,6 +67,13 @@ impl AskedExperiment {
         {
             let message = format!("must be from 1 to {MAX_REPEATS}, is {}", given.value);
             found.push(Problem::new(given.place.clone(), message));
+        }
+        if let Some(given) = &self.order
+            && self.repeats.is_none()
+            && !self.table
+        {
+            let problem = Problem::new(given.place.clone(), "orders several runs, and this is one");
+            found.push(problem.hint("give --repeats, or a plan with [variants.NAME]"));
         }
         if let Some(given) = &self.pause
             && given.value > MAX_TIME
@@ -164,7 +177,6 @@ impl Asked {
             return Err(Problems::sorted(found));
         }
         let repeats = of.repeats.as_ref().map(|given| given.value);
-        // An order alone, of a plain run, asks for no repeats.
         let default = if of.table { DEFAULT_REPEATS } else { 1 };
         Ok(Experiment {
             repeats: repeats.map_or(default, |given| given.min(u64::from(MAX_REPEATS)) as u32),
@@ -182,7 +194,8 @@ impl Asked {
     }
 }
 
-/// Variants that ask for the very same: nothing could be learnt from them.
+/// Variants that a flag has made the same: what the plan sets beside each other would not be. Two that
+/// the plan itself has alike are meant so, and show how far the same differs from itself.
 fn same_problems(of: &AskedExperiment, checked: &[Variant]) -> Vec<Problem> {
     let mut found = Vec::new();
     for (place, one) in checked.iter().enumerate() {
@@ -192,10 +205,15 @@ fn same_problems(of: &AskedExperiment, checked: &[Variant]) -> Vec<Problem> {
             .iter()
             .find(|asked| asked.name.value == one.name);
         if let (Some(earlier), Some(named)) = (earlier, named) {
+            let both = [&earlier.name, &one.name];
+            let mut both = of.variants.iter().filter(|v| both.contains(&&v.name.value));
+            if !both.any(|variant| variant.replaced) {
+                continue;
+            }
             let message = format!("asks for the same as variant {}", earlier.name);
             let problem = Problem::new(named.name.place.clone(), message);
             found.push(problem.hint(
-                "change something in it, or leave it out; a flag is laid over every variant",
+                "a flag is laid over every variant, and here over what makes them differ: leave it out",
             ));
         }
     }

@@ -61,7 +61,8 @@ pub struct Experiment {
     pub pause: Duration,
     /// What `sh` runs before each run but the first, as the user wrote it: it may hold a password.
     pub between: Option<String>,
-    /// What is run, in the order of the file; no two are the same.
+    /// What is run, in the order of the file. Two may be alike: that shows how far the same differs
+    /// from itself.
     pub variants: Vec<Variant>,
 }
 

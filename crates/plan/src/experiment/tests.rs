@@ -129,8 +129,20 @@ fn without_variants_the_plan_itself_is_repeated() {
         },
         ..Asked::default()
     };
-    let ordered = asked(plain).overlay(flags).check_experiment().unwrap();
-    assert_eq!(ordered.runs(), 1, "an order alone repeats nothing");
+    let ordered = asked(plain).overlay(flags.clone()).check_experiment();
+    assert_eq!(
+        ordered.expect_err("it orders nothing").to_string(),
+        "--order: orders several runs, and this is one\n  \
+         hint: give --repeats, or a plan with [variants.NAME]"
+    );
+    for more in ["[experiment]\n", "[variants.a]\n[variants.b]\n"] {
+        let several = asked(&format!("{plain}{more}")).overlay(flags.clone());
+        assert!(several.check_experiment().is_ok(), "{more}");
+    }
+    let mut thrice = flags;
+    thrice.experiment.repeats = flag("--repeats", Some(3));
+    let thrice = asked(plain).overlay(thrice).check_experiment();
+    assert_eq!(thrice.expect("three runs").runs(), 3);
 }
 
 #[test]
@@ -218,22 +230,51 @@ p.toml:19:1 (variants.flat.experiment): unknown table [variants.flat.experiment]
 }
 
 #[test]
-fn variants_differ_and_are_two_at_least() {
+fn two_variants_may_be_alike_unless_a_flag_makes_them_so() {
     let base = "[workload]\nname = \"tpcb\"\n";
-    let same = format!("{base}[variants.a]\n[variants.b.run]\nclients = 8\n");
-    let found = problems(&same);
+    for same in [
+        "[variants.a]\n[variants.b]\n",
+        "[variants.a]\n[variants.b.run]\nclients = 8\n",
+    ] {
+        let same = check(&format!("{base}{same}")).unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!(same.variants[0].plan, same.variants[1].plan);
+        assert_eq!(same.variants[1].name, "b");
+    }
+    let flags = || Asked {
+        clients: flag("--clients", Some(3)),
+        ..Asked::default()
+    };
+    let alike = asked(&format!("{base}[variants.a]\n[variants.b]\n")).overlay(flags());
+    assert!(alike.check_experiment().is_ok(), "they were alike before");
+    let differ = format!("{base}[variants.a]\n[variants.b.run]\nclients = 9\n");
+    assert!(check(&differ).is_ok());
+    let found = asked(&differ).overlay(flags()).check_experiment();
+    let found = found.expect_err("the flag is laid over both").to_string();
     assert!(
         found.contains("(variants.b): asks for the same as variant a"),
         "{found}"
     );
-    // A flag can make them the same.
-    let differ = same.replace("= 8", "= 9");
-    assert!(check(&differ).is_ok());
-    let flags = Asked {
-        clients: flag("--clients", Some(3)),
-        ..Asked::default()
-    };
-    assert!(asked(&differ).overlay(flags).check_experiment().is_err());
+}
+
+#[test]
+fn variants_are_two_at_least() {
+    let base = "[workload]\nname = \"tpcb\"\n";
+    for (text, place) in [
+        (
+            format!("{base}[variants]\n"),
+            "p.toml:3:2 (variants): has no variant",
+        ),
+        (
+            format!("{base}[experiment]\nrepeats = 2\n[variants]\n"),
+            "p.toml:5:2 (variants): has no variant",
+        ),
+    ] {
+        let found = problems(&text);
+        assert!(
+            found.contains(place) && found.contains("[variants.base]"),
+            "{found}"
+        );
+    }
     let alone = problems(&format!("{base}[variants.a.run]\nclients = 9\n"));
     assert!(
         alone.contains("is the only variant") && alone.contains("[variants.base]"),

@@ -269,10 +269,10 @@ impl<'a> Job<'a> {
             true => "a transaction a table, COPY with FREEZE",
             false => "tables shared by ranges of rows, COPY",
         };
-        let jobs = self.request.jobs;
         Ok(format!(
-            "{}{jobs} connections, {way}; then VACUUM and indexes",
-            self.continued(kept)
+            "{}{}, {way}; then VACUUM and indexes",
+            self.continued(kept),
+            self.request.connections()
         ))
     }
 

@@ -65,7 +65,7 @@ pub fn load(
         method: if request.jobs == 1 {
             "one transaction, COPY with FREEZE".to_owned()
         } else {
-            format!("{} connections, COPY, then VACUUM", request.jobs)
+            format!("{}, COPY, then VACUUM", request.connections())
         },
     })
 }

@@ -37,11 +37,17 @@ impl Page {
     }
 }
 
-/// An address that is listened on, and what it shows.
+/// An address that is listened on, for one run or for several after each other: between two of them
+/// it shows the figures of the last.
 pub struct Metrics {
     page: Page,
-    figures: Option<Figures>,
     listener: Listener,
+}
+
+/// What a run shows there.
+pub struct Shown {
+    page: Page,
+    figures: Figures,
 }
 
 impl Metrics {
@@ -52,11 +58,7 @@ impl Metrics {
     pub fn listen(address: &Listen, named: &str) -> Result<Metrics, Failure> {
         let page = Page::default();
         let listener = Listener::start(address, named, page.clone())?;
-        Ok(Metrics {
-            page,
-            figures: None,
-            listener,
-        })
+        Ok(Metrics { page, listener })
     }
 
     /// Where it listens.
@@ -64,20 +66,24 @@ impl Metrics {
         self.listener.address()
     }
 
-    /// The run is known.
-    pub fn begin(&mut self, run: &Run) {
+    /// A run is known: its figures take the place of those of the run before.
+    pub fn begin(&self, run: &Run) -> Shown {
         let figures = Figures::of(run);
         self.page.show(figures.shown());
-        self.figures = Some(figures);
+        Shown {
+            page: self.page.clone(),
+            figures,
+        }
     }
+}
 
+impl Shown {
     /// A second is complete; `servers` is what was seen of the server since the last one.
     pub fn row(&mut self, row: &Row, second: &Second, servers: &[ServerSecond]) {
-        if let Some(figures) = &mut self.figures {
-            servers.iter().for_each(|server| figures.server(server));
-            figures.row(row, second);
-            self.page.show(figures.shown());
-        }
+        let figures = &mut self.figures;
+        servers.iter().for_each(|server| figures.server(server));
+        figures.row(row, second);
+        self.page.show(figures.shown());
     }
 }
 

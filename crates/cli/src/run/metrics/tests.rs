@@ -28,7 +28,7 @@ fn run() -> Run {
 }
 
 fn begun() -> Metrics {
-    let mut metrics = Metrics::listen(&loopback(), "--metrics-listen").expect("a port");
+    let metrics = Metrics::listen(&loopback(), "--metrics-listen").expect("a port");
     metrics.begin(&run());
     metrics
 }
@@ -87,6 +87,24 @@ fn before_the_run_has_begun_there_is_no_page() {
     let answer = asked(&metrics, SCRAPE);
     assert!(
         answer.starts_with("HTTP/1.1 503 ") && answer.contains("has not begun"),
+        "{answer}"
+    );
+}
+
+#[test]
+fn the_next_run_takes_the_place_of_the_last_on_one_address() {
+    let metrics = begun();
+    // The first has ended, and the next has not begun.
+    let between = asked(&metrics, SCRAPE);
+    assert!(between.contains("run=\"20261120-a\""), "{between}");
+    let next = Run {
+        id: "20261120-b".into(),
+        ..run()
+    };
+    metrics.begin(&next);
+    let answer = asked(&metrics, SCRAPE);
+    assert!(
+        answer.contains("run=\"20261120-b\"") && !answer.contains("20261120-a"),
         "{answer}"
     );
 }

@@ -57,11 +57,7 @@ impl Job<'_> {
             (_, true) => "whole tables",
             (_, false) => "tables shared by ranges of rows",
         };
-        let jobs = self.request.jobs;
-        let connections = match jobs {
-            1 => "one connection".to_owned(),
-            _ => format!("{jobs} connections"),
-        };
+        let connections = self.request.connections();
         Ok(format!(
             "{}{connections}, {way}, {}; then indexes and ANALYZE TABLE",
             self.continued(kept),

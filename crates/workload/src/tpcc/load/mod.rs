@@ -200,8 +200,8 @@ impl Job<'_> {
                 "one transaction, binary COPY with FREEZE; then keys".to_owned()
             }
             None => format!(
-                "{} connections, binary COPY in a transaction a warehouse; then VACUUM and keys",
-                self.request.jobs
+                "{}, binary COPY in a transaction a warehouse; then VACUUM and keys",
+                self.request.connections()
             ),
         }
     }

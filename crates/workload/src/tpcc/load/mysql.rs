@@ -54,10 +54,7 @@ impl Job<'_> {
         self.loader
             .statement(&mut control, doing, &record::remove())?;
         *remains = Remains::Loaded;
-        let connections = match self.request.jobs {
-            1 => "1 connection".to_owned(),
-            jobs => format!("{jobs} connections"),
-        };
+        let connections = self.request.connections();
         Ok(Done {
             found: catalog::find(&mut control)?,
             method: format!(
