@@ -201,9 +201,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", help_heading = "Repeats")]
     pub repeats: Option<u64>,
 
-    /// Order of the runs of a plan with variants: A B B A, in which a steady drift cancels if the
-    /// repeats are even in number, shuffled in each repeat by the seed, or all repeats of one before the
-    /// next [default: interleaved]
+    /// Order of the runs of a plan with variants: A B B A (a steady drift cancels if the repeats are even
+    /// in number), shuffled in each repeat by the seed, or all repeats of one before the next [default:
+    /// interleaved]
     #[arg(long, help_heading = "Repeats", value_parser = choice::<Order>())]
     pub order: Option<Order>,
 
