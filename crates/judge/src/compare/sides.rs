@@ -164,7 +164,7 @@ fn caveats(against: &[Against]) -> usize {
 /// The differences of all pairs, those of one thing put together.
 fn merged(first: &[&Run], second: &[&Run]) -> Vec<Difference> {
     let (first, second) = (groups(first), groups(second));
-    let mut found = Vec::new();
+    let mut found = Readings::default();
     for a in &first {
         for b in &second {
             add(&mut found, weighed(a[0], b[0]));
@@ -176,7 +176,7 @@ fn merged(first: &[&Run], second: &[&Run]) -> Vec<Difference> {
 /// What differs among the runs of one side.
 fn among(runs: &[&Run]) -> Vec<Difference> {
     let groups = groups(runs);
-    let mut found = Vec::new();
+    let mut found = Readings::default();
     for (place, group) in groups.iter().enumerate() {
         // Two that are alike may share what forbids the use of both.
         if let [a, b, ..] = &group[..] {
@@ -204,32 +204,38 @@ fn groups<'a>(runs: &[&'a Run]) -> Vec<Vec<&'a Run>> {
     groups
 }
 
-/// A thing that differs, with all its readings on either side.
-type Readings = (Difference, Vec<String>, Vec<String>);
+/// What differs, each thing with all its readings on either side.
+#[derive(Default)]
+struct Readings {
+    all: Vec<(Difference, Vec<String>, Vec<String>)>,
+    /// Where each thing stands, by its name: there may be hundreds in tens of thousands of pairs.
+    places: HashMap<String, usize>,
+}
 
-fn add(found: &mut Vec<Readings>, differences: Vec<Difference>) {
+fn add(found: &mut Readings, differences: Vec<Difference>) {
     for one in differences {
-        let note = |readings: &mut Vec<String>, reading: &String| {
-            if !readings.contains(reading) {
-                readings.push(reading.clone());
+        let note = |readings: &mut Vec<String>, reading: String| {
+            if !readings.contains(&reading) {
+                readings.push(reading);
             }
         };
-        let place = found.iter().position(|(known, ..)| known.what == one.what);
+        let place = found.places.get(&one.what).copied();
         let place = place.unwrap_or_else(|| {
-            found.push((one.clone(), Vec::new(), Vec::new()));
-            found.len() - 1
+            found.places.insert(one.what.clone(), found.all.len());
+            found.all.push((one.clone(), Vec::new(), Vec::new()));
+            found.all.len() - 1
         });
-        let (known, of_a, of_b) = &mut found[place];
+        let (known, of_a, of_b) = &mut found.all[place];
         if one.severity > known.severity {
             (known.severity, known.why) = (one.severity, one.why);
         }
-        note(of_a, &one.a);
-        note(of_b, &one.b);
+        note(of_a, one.a);
+        note(of_b, one.b);
     }
 }
 
-fn joined(found: Vec<Readings>) -> Vec<Difference> {
-    let each = found.into_iter().map(|(known, of_a, of_b)| Difference {
+fn joined(found: Readings) -> Vec<Difference> {
+    let each = found.all.into_iter().map(|(known, of_a, of_b)| Difference {
         a: of_a.join(" or "),
         b: of_b.join(" or "),
         ..known

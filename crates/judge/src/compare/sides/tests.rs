@@ -338,7 +338,7 @@ fn hundreds_of_repeats_are_a_few_groups() {
     // What every pair of a few says is what the groups say.
     let few = |all: &[Run]| all[..4].to_vec();
     let (a, b) = (few(&a), few(&b));
-    let mut pairs = Vec::new();
+    let mut pairs = Readings::default();
     for a in &a {
         for b in &b {
             add(&mut pairs, weighed(a, b));
