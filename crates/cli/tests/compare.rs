@@ -133,6 +133,56 @@ fn an_experiment_is_named_by_any_of_its_runs() {
 }
 
 #[test]
+fn documents_of_other_runs_are_not_read_for_an_experiment_that_lacks_one() {
+    let home = Home::new("lacking");
+    home.experiment();
+    home.says(&["compare", "20261121-1001"], 0);
+    // One of its runs goes, and another run's document breaks without a sign of it in the index.
+    let document = |id: &str| home.0.join("runs").join(format!("{id}.json"));
+    std::fs::remove_file(document("20261121-1006")).expect("it is there");
+    let other = document("20261121-1109");
+    let meta = std::fs::metadata(&other).expect("it is there");
+    std::fs::write(&other, "x".repeat(meta.len() as usize)).expect("it is written");
+    let file = std::fs::File::options().write(true).open(&other);
+    let file = file.expect("it opens");
+    file.set_modified(meta.modified().expect("a time"))
+        .expect("it is set");
+    let text = home.says(&["compare", "20261121-1001"], 0);
+    assert!(
+        text.contains("COMPARABLE, WITH 2 CAVEATS") && text.contains("5 runs of all sides"),
+        "{text}"
+    );
+}
+
+#[test]
+fn variants_of_one_experiment_differ_on_purpose() {
+    let home = Home::new("purpose");
+    for position in 1..=6_u32 {
+        let protocol = ["simple", "prepared"][usize::from(position % 4 > 1)];
+        home.store(&format!("20261121-200{position}"), 10_000.0, |run| {
+            run["drive"]["protocol"] = json!(protocol);
+            run["plan"] = json!({"run": {"protocol": protocol}});
+            run["experiment"] = json!({
+                "id": "20261121-2001", "variant": protocol, "repeat": 1, "position": position,
+                "runs": 6, "order": "interleaved",
+            });
+        });
+    }
+    let text = home.says(&["compare", "20261121-2001"], 0);
+    assert!(
+        text.starts_with("COMPARABLE, WITH 1 CAVEAT\n")
+            && text.contains("Because this is what was varied"),
+        "{text}"
+    );
+    assert!(text.contains("TPS: no difference found"), "{text}");
+    // What the plan does not name is as grave as ever.
+    home.store("20261121-2007", 10_000.0, |run| {
+        run["drive"]["protocol"] = json!("simple");
+    });
+    home.says(&["compare", "20261121-2002", "20261121-2007"], 7);
+}
+
+#[test]
 fn repeats_are_named_with_commas_and_count_once() {
     let home = Home::new("repeats");
     home.experiment();

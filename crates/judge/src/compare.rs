@@ -5,9 +5,10 @@
 //! for repeated runs, and says how far chance explains what it finds.
 //!
 //! Each difference is one entry of a table: how a Run is read, how grave it is when two readings
-//! differ, and why.
+//! differ, and why. What the variants of one experiment vary on purpose forbids nothing.
 
 mod imported;
+mod meant;
 mod rules;
 mod server;
 pub mod sides;
@@ -17,6 +18,7 @@ use Severity::{Caveat, Invalid, Note};
 use prony_store::{Check, Run, Severity, State};
 use rules::{OTHER_PROMISE, OTHER_WORK, PROMISES, RULES, plain, setting};
 use serde::Serialize;
+use std::collections::HashMap;
 
 /// What two Runs have in common, as far as it decides whether their figures compare.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -101,6 +103,34 @@ pub enum Unit {
 
 /// Compares two Runs. `a` is the one that the other is measured against.
 pub fn compare(a: &Run, b: &Run) -> Comparison {
+    let differences = weighed(a, b);
+    let verdict = Verdict::of(&differences);
+    let figures = match verdict {
+        Verdict::NotComparable => Vec::new(),
+        _ => figures(a, b),
+    };
+    Comparison {
+        verdict,
+        differences,
+        figures,
+    }
+}
+
+/// What differs, the worst first: of two variants of one experiment what they vary is no fault.
+fn weighed(a: &Run, b: &Run) -> Vec<Difference> {
+    let mut found = differences(a, b);
+    meant::weigh(a, b, &mut found);
+    worst_first(&mut found);
+    found
+}
+
+/// Stable: among those of one severity the order of the rules stays.
+fn worst_first(differences: &mut [Difference]) {
+    differences.sort_by_key(|one| std::cmp::Reverse(one.severity));
+}
+
+/// What differs between runs that are meant to be of one thing, the worst first.
+pub(crate) fn differences(a: &Run, b: &Run) -> Vec<Difference> {
     let mut differences: Vec<Difference> = RULES
         .iter()
         .filter_map(|rule| {
@@ -118,18 +148,29 @@ pub fn compare(a: &Run, b: &Run) -> Comparison {
     differences.retain(|one| !imported::untold(a, b, &one.what));
     differences.extend(imported::caveat(a, b));
     differences.extend(unusable(a, b));
-    // Stable: among those of one severity the order of the rules stays.
-    differences.sort_by_key(|one| std::cmp::Reverse(one.severity));
-    let verdict = Verdict::of(&differences);
-    let figures = match verdict {
-        Verdict::NotComparable => Vec::new(),
-        _ => figures(a, b),
-    };
-    Comparison {
-        verdict,
-        differences,
-        figures,
-    }
+    worst_first(&mut differences);
+    differences
+}
+
+/// All that is read of a Run to find differences: between runs of the same reading there is none but what
+/// stands against each of them alone.
+fn reading(run: &Run) -> Vec<String> {
+    let mut read: Vec<String> = RULES.iter().map(|rule| (rule.read)(run)).collect();
+    let committed = all(run).is_some_and(|kind| kind.committed > 0);
+    let imported = run.imported.as_ref();
+    let experiment = run.experiment.as_ref();
+    read.extend([
+        run.workload.settings.join("\n"),
+        server::reading(run),
+        state(run.state),
+        committed.to_string(),
+        ids(&run.checks, Invalid),
+        ids(&run.checks, Caveat),
+        format!("{:?}", imported.map(|of| (&of.tool, &of.untold))),
+        format!("{:?}", experiment.map(|of| (&of.id, &of.variant))),
+        run.plan.to_string(),
+    ]);
+    read
 }
 
 fn difference(
@@ -174,10 +215,17 @@ fn pairs(
     let missing = || "not set".to_owned();
     let mut all: Vec<(String, String, String)> =
         a.map(|(name, value)| (name, value, missing())).collect();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for (place, (name, ..)) in all.iter().enumerate() {
+        places.entry(name.clone()).or_insert(place);
+    }
     for (name, value) in b {
-        match all.iter_mut().find(|(known, ..)| *known == name) {
-            Some((.., of_b)) => *of_b = value,
-            None => all.push((name, missing(), value)),
+        match places.get(&name) {
+            Some(place) => all[*place].2 = value,
+            None => {
+                places.insert(name.clone(), all.len());
+                all.push((name, missing(), value));
+            }
         }
     }
     all
@@ -259,6 +307,9 @@ fn state(state: State) -> String {
     .to_owned()
 }
 
+/// The one response time that is exact, and no step of a histogram.
+const MEAN: &str = "mean response";
+
 /// What both have: the field's own rates first, then transactions a second, then response times.
 fn figures(a: &Run, b: &Run) -> Vec<Pair> {
     let of_b = values(b);
@@ -289,7 +340,7 @@ fn values(run: &Run) -> Vec<(String, Unit, f64)> {
     let of = &all.response;
     let exact = |ns: Option<u64>| ns.map(|ns| ns as f64);
     let times = [
-        ("mean response", (of.samples > 0).then_some(of.mean_ns)),
+        (MEAN, (of.samples > 0).then_some(of.mean_ns)),
         ("p50", exact(of.p50_ns)),
         ("p95", exact(of.p95_ns)),
         ("p99", exact(of.p99_ns)),

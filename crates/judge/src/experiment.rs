@@ -4,6 +4,7 @@
 //! take the best of several runs, count one that must not be used, or say whether variants differ;
 //! that is for a comparison.
 
+use crate::statistics::median;
 use crate::{all, worst};
 use prony_store::{Run, Severity, State};
 
@@ -35,17 +36,12 @@ pub struct Spread {
 }
 
 impl Spread {
-    fn of(mut values: Vec<f64>) -> Option<Spread> {
-        values.sort_by(f64::total_cmp);
-        let middle = values.len() / 2;
-        let median = match values.len() % 2 {
-            0 => (values.get(middle.checked_sub(1)?)? + values.get(middle)?) / 2.0,
-            _ => *values.get(middle)?,
-        };
+    fn of(values: Vec<f64>) -> Option<Spread> {
+        let by_size = |a: &f64, b: &f64| a.total_cmp(b);
         Some(Spread {
-            median,
-            low: *values.first()?,
-            high: *values.last()?,
+            median: median(&values),
+            low: values.iter().copied().min_by(by_size)?,
+            high: values.iter().copied().max_by(by_size)?,
         })
     }
 

@@ -19,8 +19,9 @@ One run a side gives one by its seconds, which says nothing of how far runs diff
 slower by its NOPM or TPS; where the load came at a rate, by its 99th percentile.
 
 Exit code 7 says that the figures do not compare: of two workloads, modes, profiles, scales,
-protocols, or promises about a commit, or of a run that must not be used. 8 says that a side is
-slower than --fail-if-slower allows.
+protocols, or promises about a commit, or of a run that must not be used. Between variants of one
+experiment, what its plan varies is to be weighed and refuses nothing, but for two workloads. 8 says
+that a side is slower than --fail-if-slower allows.
 
 Examples:
   prony compare 20261120-2333 last

@@ -197,13 +197,14 @@ pub struct RunArgs {
     pub metrics_listen: Option<String>,
 
     /// Run it so often, each run stored by itself; of a plan with variants each of them [default: 1,
-    /// with variants 5]
+    /// with variants 6]
     #[arg(long, value_name = "N", help_heading = "Repeats", allow_negative_numbers = true,
           value_parser = repeats)]
     pub repeats: Option<u64>,
 
-    /// Order of the runs of a plan with variants: A B B A, shuffled in each repeat by the seed, or all
-    /// repeats of one before the next [default: interleaved]
+    /// Order of the runs of a plan with variants: A B B A (a steady drift cancels if the repeats are even
+    /// in number), shuffled in each repeat by the seed, or all repeats of one before the next [default:
+    /// interleaved]
     #[arg(long, help_heading = "Repeats", value_parser = choice::<Order>())]
     pub order: Option<Order>,
 

@@ -11,7 +11,7 @@ use prony_judge::compare::Verdict;
 use prony_judge::compare::sides::{Gate, Side, Sides, compare_sides};
 use prony_report::compare::{self, Limit};
 use prony_report::text::system_error;
-use prony_store::{Filter, Run, RunStore, State};
+use prony_store::{Filter, Run, RunStore, State, Summary};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -155,8 +155,7 @@ fn common_variant(runs: &[Run]) -> String {
     }
 }
 
-/// The variants of an experiment, in the order in which each was first run, with the runs that have
-/// ended.
+/// The variants of an experiment in the plan's order, with the runs that have ended.
 fn experiment(
     store: &RunStore,
     id: &str,
@@ -166,16 +165,10 @@ fn experiment(
     let listing = store
         .list(&Filter::default())
         .map_err(|error| store_failure(&error))?;
-    // Oldest first. None of its runs is older than the first, whose id it has.
-    let begin = listing.runs.iter().position(|one| one.id == id);
-    let until = begin.map_or(listing.runs.len(), |place| place + 1);
     let mut runs: Vec<Run> = Vec::new();
-    for summary in listing.runs[..until].iter().rev() {
+    for summary in candidates(&listing.runs, id, &known.id) {
         if runs.len() >= meant {
             break;
-        }
-        if summary.state == State::Running {
-            continue;
         }
         let run = store
             .load(&summary.id)
@@ -201,7 +194,30 @@ fn experiment(
             }),
         }
     }
+    // Whatever was run first, the plan's first variant is what the others are held against.
+    let plan = known.experiment.as_ref().map(|of| &of.variants);
+    found.sort_by_key(|side| plan?.iter().position(|name| *name == side.name));
     Ok(found)
+}
+
+/// Which of the listed runs, newest first, may be of an experiment and have ended: oldest first, those
+/// of which the index says so before those of which it says nothing.
+fn candidates<'a>(listed: &'a [Summary], id: &str, known: &str) -> Vec<&'a Summary> {
+    // None of its runs is older than the first, whose id it has.
+    let begin = listed.iter().position(|one| one.id == id);
+    let until = begin.map_or(listed.len(), |place| place + 1);
+    let ended = |one: &&Summary| one.state != State::Running;
+    let newer = listed[..until].iter().rev().filter(ended);
+    let (mut found, others): (Vec<&Summary>, Vec<&Summary>) =
+        newer.partition(|one| one.experiment.as_ref().is_some_and(|of| of.id == id));
+    // A Prony that knew no experiments wrote rows without them, that of the first or the named run among
+    // them: then each has to be read that may be one. Else nobody's documents are read in vain.
+    let silent = |one: &Summary| one.experiment.is_none();
+    let mut named = listed.iter().filter(|one| one.id == id || one.id == known);
+    if named.any(silent) {
+        found.extend(others.into_iter().filter(|one| silent(one)));
+    }
+    found
 }
 
 /// Writes the XML to a file; an older one there is replaced, and nothing else.
@@ -235,4 +251,45 @@ fn holds_other(path: &Path) -> bool {
     let mut begin = Vec::new();
     let read = File::open(path).and_then(|file| file.take(5).read_to_end(&mut begin));
     read.is_ok() && !begin.is_empty() && begin != b"<?xml"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_store::Experiment;
+
+    fn listed(id: &str, experiment: Option<&str>, state: State) -> Summary {
+        let run = Run {
+            state,
+            experiment: experiment.map(|id| Experiment {
+                id: id.to_owned(),
+                ..Experiment::default()
+            }),
+            ..Run::default()
+        };
+        Summary::of(id, &run)
+    }
+
+    #[test]
+    fn only_what_may_be_of_an_experiment_is_read() {
+        let ended = State::Complete;
+        let mut all = vec![
+            listed("6", Some("2"), State::Running),
+            listed("5", None, ended),
+            listed("4", Some("2"), ended),
+            listed("3", Some("x"), ended),
+            listed("2", Some("2"), ended),
+            listed("1", None, ended),
+        ];
+        let ids = |all: &[Summary], known: &str| -> Vec<String> {
+            let found = candidates(all, "2", known).into_iter();
+            found.map(|one| one.id.clone()).collect()
+        };
+        assert_eq!(ids(&all, "2"), ["2", "4"]);
+        // The index says nothing of one of them: what it says nothing of is read, too.
+        all[2].experiment = None;
+        assert_eq!(ids(&all, "4"), ["2", "4", "5"]);
+        all[4].experiment = None;
+        assert_eq!(ids(&all, "6"), ["2", "4", "5"]);
+    }
 }

@@ -81,6 +81,16 @@ fn variants_are_run_in_turn_and_belong_together() {
         printed.contains("4 runs, interleaved order") && printed.contains(&compare),
         "{printed}"
     );
+    // What is printed is carried out: the variants differ on purpose.
+    let beside = ok(&bench.local(&format!("compare {}", runs[0].id)));
+    assert!(
+        beside.starts_with("COMPARABLE, WITH ") && beside.contains("this is what was varied"),
+        "{beside}"
+    );
+    for part in ["A  simple, 2 runs", "B  prepared, 2 runs", "B against A"] {
+        assert!(beside.contains(part), "{part}:\n{beside}");
+    }
+    assert!(!beside.contains("Why not"), "{beside}");
     let listed = ok(&bench.local("runs"));
     assert!(
         listed.contains("1/4 simple") && listed.contains("3/4 prepared"),

@@ -179,11 +179,14 @@ fn pace(run: &Run) -> String {
     }
 }
 
+/// What stands for a setting that was not read.
+pub(super) const UNKNOWN: &str = "unknown";
+
 /// A server's setting, as far as it was read.
 pub(super) fn setting(run: &Run, name: &str) -> String {
     match run.server.settings.get(name) {
         Some(value) => plain(value),
-        None => "unknown".to_owned(),
+        None => UNKNOWN.to_owned(),
     }
 }
 

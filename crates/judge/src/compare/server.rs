@@ -87,13 +87,34 @@ const PLACES: [&str; 6] = [
 /// A document with fewer settings than this has the telling ones alone: those of version 1.0.
 const ALL_SETTINGS: usize = 64;
 
+/// Whether a setting names a server, or changes by itself.
+fn is_own(name: &str) -> bool {
+    NAMES.iter().any(|start| name.starts_with(start))
+        || PLACES.iter().any(|end| name.ends_with(end))
+}
+
+/// All that is read of a server here, in one text.
+pub(super) fn reading(run: &Run) -> String {
+    let settings = run.server.settings.iter();
+    let told: Vec<_> = settings
+        .filter(|(name, _)| {
+            PROMISES.contains(&name.as_str()) || TELLING.contains(&name.as_str()) || !is_own(name)
+        })
+        .collect();
+    let seen = SEEN.each_ref().map(|(_, _, read, _)| read(run));
+    // How many there are decides which of them are looked at.
+    let all = run.server.settings.len() >= ALL_SETTINGS;
+    format!("{told:?} {all} {seen:?}")
+}
+
 pub(super) fn settings(a: &Run, b: &Run) -> Vec<Difference> {
     let both = [a, b];
     let all = both.map(|run| run.server.settings.len() >= ALL_SETTINGS) == [true; 2];
+    if a.server.settings == b.server.settings {
+        return Vec::new();
+    }
     let wanted = |name: &str| {
-        let own = NAMES.iter().any(|start| name.starts_with(start))
-            || PLACES.iter().any(|end| name.ends_with(end));
-        !PROMISES.contains(&name) && (TELLING.contains(&name) || (all && !own))
+        !PROMISES.contains(&name) && (TELLING.contains(&name) || (all && !is_own(name)))
     };
     let [of_a, of_b] = both.map(|run| {
         let settings = run.server.settings.iter().filter(|(name, _)| wanted(name));
@@ -111,40 +132,43 @@ pub(super) fn settings(a: &Run, b: &Run) -> Vec<Difference> {
         .collect()
 }
 
+type Read = fn(&Run) -> Option<String>;
+
+/// What is seen of a server: how it is read, and what it means when two readings differ.
+const SEEN: [(&str, Severity, Read, &str); 4] = [
+    (
+        "durability",
+        Severity::Invalid,
+        |run| Some(before(run)?.durability.as_ref()?.class.clone()),
+        OTHER_PROMISE,
+    ),
+    (
+        "replication",
+        Severity::Invalid,
+        |run| before(run)?.replication.clone(),
+        "sending each commit to another server, and waiting for it, is in one figure only",
+    ),
+    (
+        "server's CPUs",
+        Severity::Caveat,
+        |run| Some(run.observed.as_ref()?.machine.cpus?.to_string()),
+        "the servers had other machines",
+    ),
+    (
+        "server's memory",
+        Severity::Caveat,
+        // To the nearest tenth: kernels of one machine keep different amounts for themselves.
+        |run| {
+            let bytes = run.observed.as_ref()?.machine.memory_bytes?;
+            Some(format!("{:.1} GB", bytes as f64 / 1e9))
+        },
+        "the servers had other machines",
+    ),
+];
+
 /// Durability, replication and machine, where both were seen.
 pub(super) fn seen(a: &Run, b: &Run) -> Vec<Difference> {
-    type Read = fn(&Run) -> Option<String>;
-    let rules: [(&str, Severity, Read, &str); 4] = [
-        (
-            "durability",
-            Severity::Invalid,
-            |run| Some(before(run)?.durability.as_ref()?.class.clone()),
-            OTHER_PROMISE,
-        ),
-        (
-            "replication",
-            Severity::Invalid,
-            |run| before(run)?.replication.clone(),
-            "sending each commit to another server, and waiting for it, is in one figure only",
-        ),
-        (
-            "server's CPUs",
-            Severity::Caveat,
-            |run| Some(run.observed.as_ref()?.machine.cpus?.to_string()),
-            "the servers had other machines",
-        ),
-        (
-            "server's memory",
-            Severity::Caveat,
-            // To the nearest tenth: kernels of one machine keep different amounts for themselves.
-            |run| {
-                let bytes = run.observed.as_ref()?.machine.memory_bytes?;
-                Some(format!("{:.1} GB", bytes as f64 / 1e9))
-            },
-            "the servers had other machines",
-        ),
-    ];
-    let found = rules.iter().filter_map(|(what, severity, read, why)| {
+    let found = SEEN.iter().filter_map(|(what, severity, read, why)| {
         difference(*severity, what, read(a)?, read(b)?, why)
     });
     found.collect()

@@ -5,10 +5,11 @@
 //! stand for them, give a ratio of what does not compare, or take the scatter within one run for that
 //! between runs.
 
-use super::{Difference, Unit, Verdict, compare};
+use super::{Difference, Verdict, differences, reading, weighed, worst_first};
 use crate::statistics;
 use prony_store::{Run, Severity};
 use serde::Serialize;
+use std::collections::HashMap;
 
 mod doubts;
 mod figures;
@@ -31,7 +32,7 @@ pub struct Sides {
     pub verdict: Verdict,
     /// How many things have to be weighed.
     pub caveats: usize,
-    /// The load came at a rate, so that response times are what can differ.
+    /// The load of a side came at a rate, so that response times are what can differ.
     pub paced: bool,
     /// The sides.
     pub sides: Vec<Described>,
@@ -57,7 +58,7 @@ pub struct Described {
 pub struct Against {
     /// Its letter.
     pub letter: char,
-    /// Whether the two compare.
+    /// Whether the two compare; they do not where the runs of one of them are not repeats of one thing.
     pub verdict: Verdict,
     /// What differs, the worst first: of the first side, of this one.
     pub differences: Vec<Difference>,
@@ -78,20 +79,7 @@ impl Sides {
     /// The figures that the result is told by: the throughput by the name that its field has for it, and
     /// the 99th percentile. Of a load at a rate the percentile comes first.
     pub fn leading<'a>(&self, of: &'a Against) -> Vec<&'a Contrast> {
-        let rates = || of.figures.iter().filter(|one| one.unit == Unit::Rate);
-        let named = |name: &str| rates().find(|one| one.name == name);
-        let throughput = named("NOPM").or(named("TPS")).or(rates().next());
-        let times = || {
-            of.figures
-                .iter()
-                .filter(|one| one.unit == Unit::Nanoseconds)
-        };
-        let slow = times().find(|one| one.name == "p99").or(times().next());
-        let mut found: Vec<&Contrast> = throughput.into_iter().chain(slow).collect();
-        if self.paced {
-            found.reverse();
-        }
-        found
+        figures::leading(&of.figures, self.paced)
     }
 
     /// Whether a side is slower than the first by more than a share of it: by its throughput, or, where
@@ -114,35 +102,41 @@ pub fn compare_sides(sides: &[Side<'_>]) -> Sides {
         };
     };
     let incomplete = doubts::incomplete(sides);
+    let of_all = || sides.iter().flat_map(|side| &side.runs);
+    let paced = of_all().any(|run| run.drive.rate_tps.is_some());
+    let mixed = |side: usize| !described[side].unlike.is_empty();
     let mut against: Vec<Against> = ('B'..)
+        .zip(1..)
         .zip(others)
-        .map(|(letter, other)| {
+        .map(|((letter, place), other)| {
+            let mut figures = figures::contrasts(&first.runs, &other.runs);
+            let leading = figures::leading(&figures, paced);
             let mut differences = merged(&first.runs, &other.runs);
-            differences.extend(doubts::of(first, other));
+            differences.extend(doubts::of(first, other, leading.first().copied()));
             differences.extend(incomplete.clone());
-            differences.sort_by_key(|one| std::cmp::Reverse(one.severity));
-            let verdict = Verdict::of(&differences);
+            worst_first(&mut differences);
+            // A side that is no repeats of one thing has no figure.
+            let verdict = match mixed(0) || mixed(place) {
+                true => Verdict::NotComparable,
+                false => Verdict::of(&differences),
+            };
+            if verdict == Verdict::NotComparable {
+                figures.clear();
+            }
             Against {
                 letter,
                 verdict,
                 differences,
-                figures: match verdict {
-                    Verdict::NotComparable => Vec::new(),
-                    _ => figures::contrasts(&first.runs, &other.runs),
-                },
+                figures,
             }
         })
         .collect();
     figures::settle(&mut against, statistics::ALPHA);
-    let unlike = described.iter().any(|side| !side.unlike.is_empty());
     let worst = against.iter().map(|one| one.verdict).max();
     Sides {
-        verdict: match unlike {
-            true => Verdict::NotComparable,
-            false => worst.unwrap_or(Verdict::NotComparable),
-        },
+        verdict: worst.unwrap_or(Verdict::NotComparable),
         caveats: caveats(&against),
-        paced: first.runs.iter().any(|run| run.drive.rate_tps.is_some()),
+        paced,
         sides: described,
         against,
     }
@@ -169,10 +163,11 @@ fn caveats(against: &[Against]) -> usize {
 
 /// The differences of all pairs, those of one thing put together.
 fn merged(first: &[&Run], second: &[&Run]) -> Vec<Difference> {
-    let mut found = Vec::new();
-    for a in first {
-        for b in second {
-            add(&mut found, compare(a, b).differences);
+    let (first, second) = (groups(first), groups(second));
+    let mut found = Readings::default();
+    for a in &first {
+        for b in &second {
+            add(&mut found, weighed(a[0], b[0]));
         }
     }
     joined(found)
@@ -180,47 +175,73 @@ fn merged(first: &[&Run], second: &[&Run]) -> Vec<Difference> {
 
 /// What differs among the runs of one side.
 fn among(runs: &[&Run]) -> Vec<Difference> {
-    let mut found = Vec::new();
-    for (place, a) in runs.iter().enumerate() {
-        for b in &runs[place + 1..] {
-            add(&mut found, compare(a, b).differences);
+    let groups = groups(runs);
+    let mut found = Readings::default();
+    for (place, group) in groups.iter().enumerate() {
+        // Two that are alike may share what forbids the use of both.
+        if let [a, b, ..] = &group[..] {
+            add(&mut found, differences(a, b));
+        }
+        for other in &groups[place + 1..] {
+            add(&mut found, differences(group[0], other[0]));
         }
     }
     joined(found)
 }
 
-/// A thing that differs, with all its readings on either side.
-type Readings = (Difference, Vec<String>, Vec<String>);
+/// The runs in groups of the same reading, so that one of each is compared: of hundreds of repeats all
+/// pairs would be tens of thousands.
+fn groups<'a>(runs: &[&'a Run]) -> Vec<Vec<&'a Run>> {
+    let mut places: HashMap<Vec<String>, usize> = HashMap::new();
+    let mut groups: Vec<Vec<&Run>> = Vec::new();
+    for run in runs {
+        let place = *places.entry(reading(run)).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.push(run),
+            None => groups.push(vec![run]),
+        }
+    }
+    groups
+}
 
-fn add(found: &mut Vec<Readings>, differences: Vec<Difference>) {
+/// What differs, each thing with all its readings on either side.
+#[derive(Default)]
+struct Readings {
+    all: Vec<(Difference, Vec<String>, Vec<String>)>,
+    /// Where each thing stands, by its name: there may be hundreds in tens of thousands of pairs.
+    places: HashMap<String, usize>,
+}
+
+fn add(found: &mut Readings, differences: Vec<Difference>) {
     for one in differences {
-        let note = |readings: &mut Vec<String>, reading: &String| {
-            if !readings.contains(reading) {
-                readings.push(reading.clone());
+        let note = |readings: &mut Vec<String>, reading: String| {
+            if !readings.contains(&reading) {
+                readings.push(reading);
             }
         };
-        let place = found.iter().position(|(known, ..)| known.what == one.what);
+        let place = found.places.get(&one.what).copied();
         let place = place.unwrap_or_else(|| {
-            found.push((one.clone(), Vec::new(), Vec::new()));
-            found.len() - 1
+            found.places.insert(one.what.clone(), found.all.len());
+            found.all.push((one.clone(), Vec::new(), Vec::new()));
+            found.all.len() - 1
         });
-        let (known, of_a, of_b) = &mut found[place];
+        let (known, of_a, of_b) = &mut found.all[place];
         if one.severity > known.severity {
             (known.severity, known.why) = (one.severity, one.why);
         }
-        note(of_a, &one.a);
-        note(of_b, &one.b);
+        note(of_a, one.a);
+        note(of_b, one.b);
     }
 }
 
-fn joined(found: Vec<Readings>) -> Vec<Difference> {
-    let each = found.into_iter().map(|(known, of_a, of_b)| Difference {
+fn joined(found: Readings) -> Vec<Difference> {
+    let each = found.all.into_iter().map(|(known, of_a, of_b)| Difference {
         a: of_a.join(" or "),
         b: of_b.join(" or "),
         ..known
     });
     let mut all: Vec<Difference> = each.collect();
-    all.sort_by_key(|one| std::cmp::Reverse(one.severity));
+    worst_first(&mut all);
     all
 }
 

@@ -4,7 +4,7 @@
 //! stands against them. Must never: rank what does not compare.
 
 use super::{Offer, Point, Terms};
-use crate::compare::compare;
+use crate::compare::differences;
 use prony_store::Severity;
 use serde::Serialize;
 
@@ -105,7 +105,7 @@ pub(super) fn obstacles(
                 why: why.to_owned(),
             });
         };
-        let compared = compare(group[0].run, other[0].run).differences.into_iter();
+        let compared = differences(group[0].run, other[0].run).into_iter();
         let grave = compared.filter(|one| one.severity == Severity::Invalid);
         for one in grave.filter(|one| !but.contains(&one.what.as_str())) {
             add(&one.what, one.a, one.b, one.why);

@@ -12,9 +12,11 @@
 //! - **Repeats: Welch's t** (Welch 1947, degrees of freedom by Satterthwaite 1946). It does not suppose
 //!   that both sides scatter alike, and needs two runs a side. Where the wilder side has the fewer runs,
 //!   up to 8 % of equals differ by it, not 5 % (`tests/statistics.rs`): repeat both alike.
-//! - **No pairing.** Runs in the order A B B A could be taken in blocks. A drift of the machine then
-//!   cancels in the means in any case, and stays in the scatter, which makes the interval of Welch too
-//!   wide at worst; blocks of two or three would cost it half of its degrees of freedom.
+//! - **No pairing.** Runs in the order A B B A could be taken in blocks. Over an even number of repeats a
+//!   steady drift of the machine cancels in the means even so, and stays in the scatter, which makes the
+//!   interval of Welch too wide at worst; blocks of two or three would cost it half of its degrees of
+//!   freedom. Of an odd number n, an nth of the drift from one run to the next stays between the means of
+//!   two sides: far less than the scatter that the same drift makes within each.
 //! - **One run a side**: the seconds follow from one another, so that n of them are worth fewer
 //!   (`series`). The interval covers these two runs alone.
 //! - **Several against one base**: Holm (1979, [`holm()`]), a family for each figure. Intervals have the

@@ -5,7 +5,8 @@
 //!
 //! Why the order matters: a server drifts (caches fill, tables grow, neighbours come and go), and what
 //! is always run second would be blamed for it. `interleaved` runs the variants forwards and backwards
-//! in turn (A B B A A B B A...), so that a steady drift weighs on all of them alike.
+//! in turn (A B B A A B B A...), so that a steady drift weighs on all of them alike where the repeats are
+//! even in number. Of an odd number the last pass has none to set it right, and a little of it stays.
 
 mod asked;
 pub(crate) mod form;
@@ -23,8 +24,9 @@ use std::time::Duration;
 pub const MAX_REPEATS: u32 = 1_000;
 /// Most variants of an experiment.
 pub const MAX_VARIANTS: usize = 100;
-/// Repeats where none are asked for: enough that one odd run does not decide the median.
-pub const DEFAULT_REPEATS: u32 = 5;
+/// Repeats where none are asked for: enough that one odd run does not decide the median, and even in
+/// number, so that a steady drift cancels between interleaved variants.
+pub const DEFAULT_REPEATS: u32 = 6;
 /// Longest name of a variant, characters.
 pub const MAX_NAME: usize = 32;
 
@@ -32,7 +34,8 @@ pub const MAX_NAME: usize = 32;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// Forwards and backwards in turn: A B B A A B B A.
+    /// Forwards and backwards in turn: A B B A A B B A. A steady drift of the server cancels where the
+    /// repeats are even in number.
     #[default]
     Interleaved,
     /// Shuffled anew within each repeat, by a seed.

@@ -145,6 +145,25 @@ fn without_variants_the_plan_itself_is_repeated() {
     assert_eq!(thrice.expect("three runs").runs(), 3);
 }
 
+/// A drift from run to run weighs on a variant by the mean place of its runs.
+#[test]
+fn a_steady_drift_cancels_over_even_repeats_and_nearly_so_over_odd_ones() {
+    assert!(DEFAULT_REPEATS.is_multiple_of(2));
+    for names in [&["a", "b"][..], &["a", "b", "c", "d"]] {
+        for repeats in 2..=7 {
+            let turns = variants(names, repeats, Order::Interleaved).turns(0);
+            let mut places = vec![0; names.len()];
+            for (place, turn) in turns.iter().enumerate() {
+                places[turn.variant] += place;
+            }
+            let apart = places[names.len() - 1] - places[0];
+            let odd = !repeats.is_multiple_of(2);
+            let left = if odd { names.len() - 1 } else { 0 };
+            assert_eq!(apart, left, "{names:?}, {repeats}");
+        }
+    }
+}
+
 #[test]
 fn two_are_interleaved_a_b_b_a_and_more_go_forwards_and_backwards() {
     let order_of = |names: &[&str], repeats, which| order(&variants(names, repeats, which), 1);

@@ -3,11 +3,11 @@
 //! In: documents, and what `judge` made of them. Out: GitHub's Markdown. Must never: let a name of a
 //! document become markup, a link, a mention, or the end of a cell.
 
-use super::sentence::{caution, told};
+use super::sentence::{caution, no_ratio, told};
 use super::{CELL, HEADINGS, Limit, figure, interval, side_name, signed, work};
 use crate::text::{cut, plain};
+use prony_judge::compare::Difference;
 use prony_judge::compare::sides::{Against, Sides};
-use prony_judge::compare::{Difference, Verdict};
 use prony_store::{Run, Severity};
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -39,8 +39,8 @@ pub fn write(
     for one in &found.against {
         against(out, one)?;
     }
-    if found.verdict == Verdict::NotComparable {
-        writeln!(out, "\nNo ratio is given: these do not compare.")?;
+    if let Some(no_ratio) = no_ratio(found) {
+        writeln!(out, "\n{no_ratio}: these do not compare.")?;
     }
     for note in caution(found) {
         writeln!(out, "\n{}", text(&note))?;

@@ -14,7 +14,7 @@ pub use json::write as json;
 pub use junit::write as junit;
 pub use markdown::write as markdown;
 pub(crate) use sentence::sentence;
-use sentence::{between, caution, told};
+use sentence::{between, caution, no_ratio, told};
 
 use crate::style::Style;
 use crate::table::Table;
@@ -22,7 +22,7 @@ use crate::terminal::paragraph;
 use crate::text::{cut, plain, wrap};
 use crate::units;
 use prony_judge::compare::sides::{Against, Contrast, Sides};
-use prony_judge::compare::{Difference, Pair, Unit, Verdict};
+use prony_judge::compare::{Difference, Pair, Unit};
 use prony_store::{Run, Severity};
 use std::io::{self, Write};
 
@@ -116,11 +116,8 @@ pub fn write(
         }
         against(out, style, one)?;
     }
-    if found.verdict == Verdict::NotComparable {
-        writeln!(
-            out,
-            "\n  No ratio is given: prony show has the figures of each."
-        )?;
+    if let Some(no_ratio) = no_ratio(found) {
+        writeln!(out, "\n  {no_ratio}: prony show has the figures of each.")?;
     }
     for note in caution(found) {
         writeln!(out)?;

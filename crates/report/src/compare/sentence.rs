@@ -6,8 +6,8 @@
 use super::Limit;
 use crate::text::plain;
 use crate::units;
-use prony_judge::compare::Unit;
 use prony_judge::compare::sides::{Against, Basis, Contrast, Found, Gate, Sides};
+use prony_judge::compare::{Unit, Verdict};
 
 /// Changes beyond this are not told in digits, per cent.
 const MOST_PERCENT: f64 = 1_000.0;
@@ -46,14 +46,28 @@ pub(super) fn caution(found: &Sides) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if found.against.len() > 1 && shown().any(|one| one.found.is_some()) {
+    // Of those that do not compare, or of which nothing tells, there is no interval to widen.
+    let tells = |one: &&Against| one.figures.iter().any(|of| of.found.is_some());
+    let tested = found.against.iter().filter(tells).count();
+    if tested > 1 {
         notes.push(format!(
-            "{} comparisons against A: Holm's method makes the intervals wider, so that of equals a \
-             difference is found in any of them one time in twenty.",
-            found.against.len()
+            "{tested} comparisons against A: Holm's method makes the intervals wider, so that of equals \
+             a difference is found in any of them one time in twenty.",
         ));
     }
     notes
+}
+
+/// Of which sides no ratio is given; nothing where there is one of each.
+pub(super) fn no_ratio(found: &Sides) -> Option<String> {
+    let without = found.against.iter();
+    let without = without.filter(|one| one.verdict == Verdict::NotComparable);
+    let letters: Vec<String> = without.map(|one| one.letter.to_string()).collect();
+    match letters.len() {
+        all if all == found.against.len() => Some("No ratio is given".to_owned()),
+        0 => None,
+        _ => Some(format!("No ratio is given of {}", letters.join(", "))),
+    }
 }
 
 /// One figure in a sentence.

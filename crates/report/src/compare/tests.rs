@@ -259,6 +259,71 @@ fn several_sides_have_a_part_each() {
 }
 
 #[test]
+fn a_mixed_side_has_no_ratio_and_the_others_keep_theirs() {
+    let mut mixed = runs("c", &STEADY);
+    mixed[1].workload.scale += 1;
+    let of = shown(&[runs("a", &STEADY), mixed, runs("c", &FASTER)]);
+    assert!(of.text.starts_with("NOT COMPARABLE\n"), "{}", of.text);
+    for text in [&of.text, &of.markdown] {
+        assert!(text.contains("No ratio is given of B:"), "{text}");
+        assert!(!text.contains("No ratio is given:"), "{text}");
+        // One comparison alone has an interval, and it is no wider for the other.
+        assert!(!text.contains("Holm"), "{text}");
+        assert!(text.contains("95"), "{text}");
+    }
+    assert!(
+        of.text
+            .contains("TPS: C is faster by 10.0 % (95 % interval")
+    );
+    assert!(!of.text.contains("TPS: B"), "{}", of.text);
+    let suites: Vec<&str> = of.xml.split("<testsuite ").skip(1).collect();
+    assert!(suites[0].contains("failures=\"1\"") && suites[1].contains("failures=\"0\""));
+    let all = shown(&[runs("a", &STEADY), runs("b", &FASTER)]);
+    assert!(!all.text.contains("No ratio") && !all.markdown.contains("No ratio"));
+}
+
+/// A mixed side has no ratio even where each of its runs compares with the first side's.
+#[test]
+fn what_is_no_repeats_of_one_thing_is_not_told_by_a_ratio() {
+    let variant = |mark: &str, tps: &[f64]| {
+        let mut all = runs(mark, tps);
+        for run in &mut all {
+            let protocol = if mark == "a" { "prepared" } else { mark };
+            run.drive.protocol = protocol.to_owned();
+            run.plan = serde_json::json!({"run": {"protocol": protocol}});
+            run.experiment = Some(prony_store::Experiment {
+                id: "x".to_owned(),
+                variant: mark.to_owned(),
+                runs: 6,
+                ..Default::default()
+            });
+        }
+        all
+    };
+    let of = shown(&[variant("a", &STEADY), variant("simple", &FASTER)]);
+    assert!(
+        of.text.starts_with("COMPARABLE, WITH 1 CAVEAT\n"),
+        "{}",
+        of.text
+    );
+    assert!(
+        of.text.contains("TPS: B is faster by 10.0 %"),
+        "{}",
+        of.text
+    );
+    assert!(of.text.contains("this is what was varied"), "{}", of.text);
+    let mut mixed = variant("simple", &STEADY[..1]);
+    mixed.extend(variant("extended", &FASTER[..2]));
+    let of = shown(&[variant("a", &STEADY), mixed]);
+    assert!(of.text.starts_with("NOT COMPARABLE\n"), "{}", of.text);
+    assert!(
+        of.text
+            .contains("The runs of B are not repeats of one thing")
+    );
+    assert!(of.text.contains("No ratio is given:") && !of.text.contains("TPS"));
+}
+
+#[test]
 fn names_of_documents_stay_names() {
     let spoil = |mut runs: Vec<Run>, more: &str| {
         for run in &mut runs {

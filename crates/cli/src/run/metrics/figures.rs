@@ -104,18 +104,49 @@ impl Figures {
     }
 }
 
-/// One entry a kind. Scripts of the same name are told apart by their place.
+/// One entry a kind. Scripts of the same name are told apart by their place, the first keeps its own;
+/// where another has that very name, by as many marks more as it takes.
 fn kinds(names: &[String]) -> Vec<KindSoFar> {
-    let mut kinds: Vec<KindSoFar> = Vec::new();
+    let mut taken: Vec<String> = Vec::new();
     for (place, name) in names.iter().enumerate() {
-        let taken = kinds.iter().any(|kind| kind.name == *name);
-        kinds.push(KindSoFar {
-            name: match taken {
-                true => format!("{name} #{}", place + 1),
-                false => name.clone(),
-            },
-            ..KindSoFar::default()
-        });
+        let later = &names[place + 1..];
+        let mut own = name.clone();
+        if taken.contains(name) {
+            while own == *name || taken.contains(&own) || later.contains(&own) {
+                own += &format!(" #{}", place + 1);
+            }
+        }
+        taken.push(own);
     }
-    kinds
+    let kind = |name| KindSoFar {
+        name,
+        ..KindSoFar::default()
+    };
+    taken.into_iter().map(kind).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_kinds_have_one_name() {
+        let named = |names: &[&str]| -> Vec<String> {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            kinds(&names).into_iter().map(|kind| kind.name).collect()
+        };
+        assert_eq!(named(&["x", "y", "x"]), ["x", "y", "x #3"]);
+        assert_eq!(named(&["x", "x #3", "x"]), ["x", "x #3", "x #3 #3"]);
+        // One that comes later keeps its name too.
+        assert_eq!(named(&["x", "x", "x #2"]), ["x", "x #2 #2", "x #2"]);
+        for names in [
+            &["x", "x #3 #3", "x", "x #3", "x", "x #3"][..],
+            &["x #2", "x #2", "x", "x", "x #4"],
+        ] {
+            let mut found = named(names);
+            found.sort();
+            found.dedup();
+            assert_eq!(found.len(), names.len(), "{found:?}");
+        }
+    }
 }

@@ -1,10 +1,8 @@
 //! What has to be weighed of the repeats themselves.
 //!
-//! In: two sides. Out: caveats. Must never: forbid a comparison; too few repeats make it vague, not wrong.
+//! In: two sides, and the figure that leads. Out: caveats. Must never: forbid a comparison; too few repeats make it vague, not wrong.
 
-use super::figures::leading;
-use super::{Difference, Side};
-use crate::statistics::coefficient_of_variation;
+use super::{Contrast, Difference, Side};
 use crate::thresholds::{REPEATS_CV, REPEATS_LEAST};
 use crate::words::{count, percent};
 use prony_store::{Experiment, Run, Severity};
@@ -20,7 +18,11 @@ fn caveat(what: &str, of: [String; 2], why: &'static str) -> Difference {
     }
 }
 
-pub(super) fn of(first: &Side<'_>, second: &Side<'_>) -> Vec<Difference> {
+pub(super) fn of(
+    first: &Side<'_>,
+    second: &Side<'_>,
+    leading: Option<&Contrast>,
+) -> Vec<Difference> {
     let sides = [first, second].map(|side| side.runs.as_slice());
     let mut found = Vec::new();
     if sides.iter().any(|runs| runs.len() < REPEATS_LEAST) {
@@ -28,7 +30,10 @@ pub(super) fn of(first: &Side<'_>, second: &Side<'_>) -> Vec<Difference> {
         let counts = sides.map(|runs| count(runs.len() as u64, "run"));
         found.push(caveat("repeats", counts, why));
     }
-    let scatter = sides.map(|runs| coefficient_of_variation(&leading(runs)));
+    let scatter = [
+        leading.and_then(|of| of.a.variation),
+        leading.and_then(|of| of.b.variation),
+    ];
     if scatter.iter().flatten().any(|cv| *cv > REPEATS_CV) {
         let why = "runs of the same thing differ that much, and small differences drown in it";
         let told = scatter.map(|cv| cv.map_or("one run".to_owned(), percent));

@@ -4,7 +4,7 @@
 //! repeats; an interval says what it rests on.
 
 use super::Against;
-use crate::compare::{Unit, values};
+use crate::compare::{MEAN, Unit, values};
 use crate::statistics::{
     Course, Estimate, coefficient_of_variation, course, holm, median, of_courses, welch,
 };
@@ -105,14 +105,19 @@ impl Contrast {
     }
 }
 
-/// The figure of each run by which a result is told: the first rate.
-pub(super) fn leading(runs: &[&Run]) -> Vec<f64> {
-    let first = |run: &&Run| {
-        let found = values(run).into_iter();
-        let mut rates = found.filter(|(_, unit, _)| *unit == Unit::Rate);
-        rates.next().map(|(.., value)| value)
-    };
-    runs.iter().filter_map(first).collect()
+/// The figures that a result is told by, the first of them above all: throughput and the 99th percentile,
+/// the other way round of a load at a rate.
+pub(super) fn leading(figures: &[Contrast], paced: bool) -> Vec<&Contrast> {
+    let of = |unit: Unit| figures.iter().filter(move |one| one.unit == unit);
+    let named = |unit, name: &str| of(unit).find(|one| one.name == name);
+    let throughput = named(Unit::Rate, "NOPM").or(named(Unit::Rate, "TPS"));
+    let throughput = throughput.or(of(Unit::Rate).next());
+    let slow = named(Unit::Nanoseconds, "p99").or(of(Unit::Nanoseconds).next());
+    let mut found: Vec<&Contrast> = throughput.into_iter().chain(slow).collect();
+    if paced {
+        found.reverse();
+    }
+    found
 }
 
 /// The figures that all runs of both sides have, in the order of the first.
@@ -132,8 +137,8 @@ pub(super) fn contrasts(first: &[&Run], second: &[&Run]) -> Vec<Contrast> {
         let a = of(&sides[0], name, *unit)?;
         let b = of(&sides[1], name, *unit)?;
         let step = match unit {
-            Unit::Nanoseconds => PERCENTILE_STEP,
-            Unit::Rate => 0.0,
+            Unit::Nanoseconds if name != MEAN => PERCENTILE_STEP,
+            _ => 0.0,
         };
         let estimate = match (first, second) {
             ([a], [b]) => within(name, a, b).map(|found| (Basis::WithinOneRun, found)),

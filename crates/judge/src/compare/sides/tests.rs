@@ -1,5 +1,6 @@
 use super::*;
 use crate::sample::{healthy, healthy_at_rate, with_series};
+use crate::words::percent;
 use prony_store::{Experiment, Rate};
 
 /// Runs of these throughputs, with ids of their own.
@@ -242,6 +243,123 @@ fn an_experiment_says_what_is_missing_and_in_which_order() {
     assert_eq!(caveat_names(&found), ["repeats", "incomplete"]);
     let found = against(&[&part("a", "interleaved"), &runs("b", &STEADY)]);
     assert_eq!(found.words(), "COMPARABLE", "a run of another day");
+}
+
+/// What leads decides: at a rate the response time, and its runs may differ where the throughput's do not.
+#[test]
+fn runs_at_a_rate_scatter_by_their_response_time() {
+    let paced = |mark: &str, p99_ns: [u64; 3]| {
+        let each = p99_ns.iter().enumerate().map(|(place, p99_ns)| {
+            let mut run = healthy_at_rate();
+            run.id = format!("{mark}{place}");
+            run.measured.kinds[0].response.p99_ns = Some(*p99_ns);
+            run
+        });
+        each.collect::<Vec<Run>>()
+    };
+    let calm = paced("a", [9_900_000, 10_000_000, 10_100_000]);
+    let wild = paced("b", [6_000_000, 10_000_000, 19_000_000]);
+    assert_eq!(caveat_names(&against(&[&calm, &calm.clone()])), [""; 0]);
+    let found = against(&[&calm, &wild]);
+    assert_eq!(caveat_names(&found), ["run-to-run"]);
+    let told = &found.against[0].differences[0];
+    let leading = found.leading(&found.against[0])[0];
+    assert_eq!(told.b, percent(leading.b.variation.unwrap()));
+    // Flat out the throughput leads, and a wild percentile is no caveat.
+    let mut flat_out = runs("b", &STEADY);
+    for (run, p99_ns) in flat_out.iter_mut().zip([6_000_000, 10_000_000, 19_000_000]) {
+        run.measured.kinds[0].response.p99_ns = Some(p99_ns);
+    }
+    assert_eq!(
+        caveat_names(&against(&[&runs("a", &STEADY), &flat_out])),
+        [""; 0]
+    );
+}
+
+/// A percentile comes in steps of a histogram, a mean does not.
+#[test]
+fn steps_are_those_of_percentiles_alone() {
+    let with = |mark: &str, mean_ns: f64| {
+        let mut all = runs(mark, &[10_000.0; 3]);
+        for run in &mut all {
+            run.measured.kinds[0].response.mean_ns = mean_ns;
+        }
+        all
+    };
+    let found = against(&[&with("a", 4e6), &with("b", 4e6)]);
+    let said = |name: &str| {
+        let mut figures = found.against[0].figures.iter();
+        figures.find(|one| one.name == name).unwrap().found.unwrap()
+    };
+    let detectable = ["mean response", "p99"].map(|name| said(name).detectable);
+    assert!(
+        detectable[0] < 1e-9 && detectable[1] > 1e-4,
+        "{detectable:?}"
+    );
+}
+
+/// Of hundreds of repeats those that read alike are compared once.
+#[test]
+fn hundreds_of_repeats_are_a_few_groups() {
+    let many = |mark: &str, clients: u32| {
+        let tps: Vec<f64> = (0..300).map(|at| 10_000.0 + f64::from(at)).collect();
+        let mut all = runs(mark, &tps);
+        for (place, run) in all.iter_mut().enumerate() {
+            run.drive.clients = clients + (place % 2) as u32;
+            for number in 0..350 {
+                let name = format!("setting{number}");
+                run.server.settings.insert(name, mark.into());
+            }
+            // What names a server, or changes by itself, makes no group.
+            run.server
+                .settings
+                .insert("timestamp".to_owned(), place.into());
+        }
+        all
+    };
+    let (a, b) = (many("a", 64), many("b", 65));
+    for side in [&a, &b] {
+        let groups = groups(&side.iter().collect::<Vec<_>>());
+        assert_eq!(groups.iter().map(Vec::len).collect::<Vec<_>>(), [150, 150]);
+    }
+    let found = against(&[&a, &b]);
+    assert_eq!(found.words(), "COMPARABLE, WITH 1 CAVEAT");
+    let clients = &found.against[0].differences[0];
+    assert_eq!(
+        (
+            clients.what.as_str(),
+            clients.a.as_str(),
+            clients.b.as_str()
+        ),
+        ("clients", "64 or 65", "65 or 66")
+    );
+    assert_eq!(found.against[0].differences.len(), 351);
+    assert_eq!(found.against[0].figures[0].a.values.len(), 300);
+    // What every pair of a few says is what the groups say.
+    let few = |all: &[Run]| all[..4].to_vec();
+    let (a, b) = (few(&a), few(&b));
+    let mut pairs = Readings::default();
+    for a in &a {
+        for b in &b {
+            add(&mut pairs, weighed(a, b));
+        }
+    }
+    assert_eq!(
+        merged(&a.iter().collect::<Vec<_>>(), &b.iter().collect::<Vec<_>>()),
+        joined(pairs)
+    );
+}
+
+/// Runs that all must not be used are no repeats, however alike they are.
+#[test]
+fn what_stands_against_all_of_a_side_is_told() {
+    let mut all = runs("a", &STEADY);
+    for run in &mut all {
+        run.measured.kinds[0].committed = 0;
+    }
+    let found = against(&[&all, &runs("b", &STEADY)]);
+    assert_eq!(found.sides[0].unlike[0].what, "committed");
+    assert_eq!(found.verdict, Verdict::NotComparable);
 }
 
 #[test]
