@@ -97,6 +97,36 @@ impl Drop for Home {
     }
 }
 
+/// A random order may begin with any of the variants.
+#[test]
+fn the_base_is_the_first_variant_of_the_plan_whatever_ran_first() {
+    let home = Home::new("base");
+    for (position, variant, tps) in [
+        (1, "slow", 4_900.0),
+        (2, "base", 10_000.0),
+        (3, "base", 10_100.0),
+        (4, "slow", 5_000.0),
+        (5, "slow", 5_100.0),
+        (6, "base", 9_900.0),
+    ] {
+        home.store(&format!("20261121-100{position}"), tps, |run| {
+            run["experiment"] = json!({
+                "id": "20261121-1001", "variant": variant, "repeat": 1, "position": position,
+                "runs": 6, "order": "random", "variants": ["base", "slow"],
+            });
+        });
+    }
+    let text = home.says(&["compare", "last", "--fail-if-slower", "3%"], 8);
+    assert!(text.contains("  A  base, 3 runs"), "{text}");
+    assert!(text.contains("B is slower by"), "{text}");
+    // The page has all of its runs, and its variants in that order.
+    let page = home.says(&["report", "last", "-o", "-"], 0);
+    let part = page.split("<caption>The variants, by the medians").nth(1);
+    let part = part.expect("the variants");
+    assert!(part.find(">base<") < part.find(">slow<"), "{part}");
+    assert!(page.contains("id=\"run-6\""), "all six");
+}
+
 #[test]
 fn an_experiment_is_named_by_any_of_its_runs() {
     let home = Home::new("experiment");

@@ -20,9 +20,10 @@ use std::path::Path;
 const MOST: usize = 26;
 
 /// A side before it is lent to `judge`.
-struct Loaded {
+pub(super) struct Loaded {
     name: String,
-    runs: Vec<Run>,
+    /// Its runs.
+    pub runs: Vec<Run>,
 }
 
 /// Sets the sides against the first, if they compare.
@@ -114,7 +115,7 @@ fn sides(store: &RunStore, asked: &[String]) -> Result<Vec<Loaded>, Failure> {
 }
 
 /// One argument: a run, several, or the variants of an experiment. Alone, it is an experiment.
-fn side(store: &RunStore, asked: &str, alone: bool) -> Result<Vec<Loaded>, Failure> {
+pub(super) fn side(store: &RunStore, asked: &str, alone: bool) -> Result<Vec<Loaded>, Failure> {
     let load = |name: &str| store.load(name).map_err(|error| store_failure(&error));
     let several = asked.contains(',') && !Path::new(asked).is_file();
     if several {

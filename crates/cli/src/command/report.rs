@@ -4,7 +4,7 @@
 //! Must never: overwrite a file that is no report, or leave half a page under its name.
 
 use super::stored::failure as store_failure;
-use super::{output, price};
+use super::{compare, output, price};
 use crate::args::{ReportArgs, VerifyArgs};
 use crate::exit::{Exit, Failure};
 use prony_judge::price::Sheet;
@@ -24,9 +24,15 @@ const UTILISATION: f64 = 0.3;
 pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let store = RunStore::open(None).map_err(|error| store_failure(&error))?;
     let page = if args.prices.is_empty() {
-        let load = |run: &String| store.load(run).map_err(|error| store_failure(&error));
+        let alone = args.runs.len() == 1;
+        let mut runs = Vec::new();
+        for one in &args.runs {
+            // As `prony compare` takes them: a run, several, or the variants of an experiment.
+            let sides = compare::side(&store, one, alone)?;
+            runs.extend(sides.into_iter().flat_map(|side| side.runs));
+        }
         Page {
-            runs: args.runs.iter().map(load).collect::<Result<_, _>>()?,
+            runs,
             question: None,
         }
     } else {

@@ -78,7 +78,7 @@ fn variant(run: &Run) -> Option<&String> {
     run.experiment.as_ref().map(|of| &of.variant)
 }
 
-/// The variants in the order given; none where the runs are not of one experiment, or of one variant.
+/// The variants in the plan's order; none where the runs are not of one experiment, or of one variant.
 fn names(documents: &[Document]) -> Option<Vec<String>> {
     let mut names: Vec<String> = Vec::new();
     let first = documents.first()?.run.experiment.as_ref()?;
@@ -91,5 +91,6 @@ fn names(documents: &[Document]) -> Option<Vec<String>> {
             names.push(of.variant.clone());
         }
     }
+    names.sort_by_key(|name| first.variants.iter().position(|one| one == name));
     (names.len() > 1).then_some(names)
 }
