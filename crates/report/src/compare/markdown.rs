@@ -3,7 +3,7 @@
 //! In: documents, and what `judge` made of them. Out: GitHub's Markdown. Must never: let a name of a
 //! document become markup, a link, a mention, or the end of a cell.
 
-use super::sentence::{caution, no_ratio, told};
+use super::sentence::{caution, headings, no_ratio, told};
 use super::{CELL, HEADINGS, Limit, figure, interval, side_name, signed, work};
 use crate::text::{cut, plain};
 use prony_judge::compare::Difference;
@@ -51,7 +51,8 @@ pub fn write(
 fn against(out: &mut dyn Write, one: &Against) -> io::Result<()> {
     let letter = one.letter.to_string();
     if !one.figures.is_empty() {
-        writeln!(out, "\n| | A | {letter} | {letter} against A | interval |")?;
+        let [first, second, change] = headings(one);
+        writeln!(out, "\n| | {first} | {second} | {change} | interval |")?;
         writeln!(out, "| --- | ---: | ---: | ---: | ---: |")?;
         for figure_of in &one.figures {
             let (unit, name) = (figure_of.unit, text(&cut(&plain(&figure_of.name), CELL)));

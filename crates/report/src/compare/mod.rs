@@ -14,7 +14,7 @@ pub use json::write as json;
 pub use junit::write as junit;
 pub use markdown::write as markdown;
 pub(crate) use sentence::sentence;
-use sentence::{between, caution, no_ratio, told};
+use sentence::{between, caution, headings, no_ratio, told};
 
 use crate::style::Style;
 use crate::table::Table;
@@ -168,9 +168,8 @@ fn differences(
 }
 
 fn figures(out: &mut dyn Write, style: &Style, of: &Against) -> io::Result<()> {
-    let letter = of.letter.to_string();
-    let heading = format!("{letter} against A");
-    let mut table = Table::new(&["", "A", &letter, &heading, "interval"]);
+    let [first, second, change] = headings(of);
+    let mut table = Table::new(&["", &first, &second, &change, "interval"]);
     for one in &of.figures {
         table.row([
             cut(&plain(&one.name), CELL),

@@ -26,6 +26,25 @@ pub(super) fn told(found: &Sides, limit: Option<Limit>) -> Vec<String> {
     told
 }
 
+/// What stands above the figures of both and above the change: of repeats the figures are medians, and the
+/// change is not that of the medians.
+pub(super) fn headings(of: &Against) -> [String; 3] {
+    let repeated = |one: &Contrast| one.a.values.len() > 1 || one.b.values.len() > 1;
+    let letter = of.letter;
+    match of.figures.iter().any(repeated) {
+        true => [
+            "A, median".to_owned(),
+            format!("{letter}, median"),
+            format!("{letter} against A, of means"),
+        ],
+        false => [
+            "A".to_owned(),
+            letter.to_string(),
+            format!("{letter} against A"),
+        ],
+    }
+}
+
 /// What is to be known of all figures.
 pub(super) fn caution(found: &Sides) -> Vec<String> {
     let shown = || found.against.iter().flat_map(|one| &one.figures);
