@@ -285,7 +285,7 @@ fn a_terminal_gets_charts_and_a_dumb_one_lines() {
         !view[last_frame..].contains(" TPS "),
         "the view is removed: {view}"
     );
-    for word in [" TPS ", " p50 ", " p99 ", " server CPU ", "█", "\r\u{1b}[J"] {
+    for word in [" TPS ", " p50 ", " p99 ", " host CPU ", "█", "\r\u{1b}[J"] {
         assert!(view.contains(word), "no {word}: {view}");
     }
     assert!(
