@@ -1,41 +1,11 @@
 //! `prony compare` from end to end: single runs, repeats, experiments, limits, and every form of output.
 
-use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod home;
 
-/// A store of its own, removed at the end.
-struct Home(PathBuf);
+use home::Home;
+use serde_json::{Value, json};
 
 impl Home {
-    fn new(name: &str) -> Home {
-        let folder = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(folder.join("runs")).expect("a folder");
-        Home(folder)
-    }
-
-    fn prony(&self, arguments: &[&str]) -> Output {
-        Command::new(Path::new(env!("CARGO_BIN_EXE_prony")))
-            .args(arguments)
-            .env("PRONY_HOME", &self.0)
-            .env("NO_COLOR", "1")
-            .output()
-            .expect("it starts")
-    }
-
-    /// Its standard output, and that it ended so.
-    fn says(&self, arguments: &[&str], code: i32) -> String {
-        let output = self.prony(arguments);
-        let errors = String::from_utf8_lossy(&output.stderr);
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert_eq!(
-            output.status.code(),
-            Some(code),
-            "{arguments:?}:\n{text}\n{errors}"
-        );
-        text
-    }
-
     /// Stores a complete run of this throughput, changed as asked.
     fn store(&self, id: &str, tps: f64, change: impl Fn(&mut Value)) {
         let latency = json!({
@@ -88,12 +58,6 @@ impl Home {
             });
         }
         self.store("20261121-1109", 8_000.0, |_| ());
-    }
-}
-
-impl Drop for Home {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

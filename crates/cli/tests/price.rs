@@ -1,46 +1,15 @@
 //! `prony audit --keep` and `prony price` from end to end: outputs of other tools become runs, which are
 //! listed, shown, compared and priced.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod home;
 
-/// A store and files of its own, removed at the end.
-struct Home(PathBuf);
+use home::Home;
 
 impl Home {
-    fn new(name: &str) -> Home {
-        let folder = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        Home(folder)
-    }
-
     fn file(&self, name: &str, text: &str) -> String {
         let path = self.0.join(name);
         std::fs::write(&path, text).expect("it is written");
         path.display().to_string()
-    }
-
-    fn prony(&self, arguments: &[&str]) -> Output {
-        let prony = Path::new(env!("CARGO_BIN_EXE_prony"));
-        Command::new(prony)
-            .args(arguments)
-            .env("PRONY_HOME", &self.0)
-            .env("NO_COLOR", "1")
-            .output()
-            .expect("it starts")
-    }
-
-    /// Its standard output, and that it ended so.
-    fn says(&self, arguments: &[&str], code: i32) -> String {
-        let output = self.prony(arguments);
-        let errors = String::from_utf8_lossy(&output.stderr);
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert_eq!(
-            output.status.code(),
-            Some(code),
-            "{arguments:?}:\n{text}\n{errors}"
-        );
-        text
     }
 
     /// Keeps a report of pgbench; gives the run's id.
@@ -50,12 +19,6 @@ impl Home {
         let text = self.says(&["audit", &file, "--keep"], 0);
         let (_, id) = text.rsplit_once("prony show ").expect("where it is kept");
         id.trim().to_owned()
-    }
-}
-
-impl Drop for Home {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

@@ -7,6 +7,7 @@
 use crate::statistics::median;
 use crate::{all, worst};
 use prony_store::{Run, Severity, State};
+use std::borrow::Borrow;
 
 /// The figures of one variant.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,8 +59,9 @@ pub fn counts(run: &Run) -> bool {
 }
 
 /// Whether the figure that leads is NOPM: every run that counts has it.
-pub fn leads_with_orders(runs: &[Run]) -> bool {
-    let mut counted = runs.iter().filter(|run| counts(run)).peekable();
+pub fn leads_with_orders(runs: &[impl Borrow<Run>]) -> bool {
+    let runs = runs.iter().map(Borrow::borrow);
+    let mut counted = runs.filter(|run| counts(run)).peekable();
     counted.peek().is_some() && counted.all(|run| orders(run).is_some())
 }
 
@@ -68,8 +70,26 @@ fn orders(run: &Run) -> Option<f64> {
     rate.map(|rate| rate.value)
 }
 
+/// The variants of which there are runs: in the plan's order, whatever was run first, and where no run
+/// says that, as they come.
+pub fn variant_names(runs: &[impl Borrow<Run>]) -> Vec<String> {
+    let of_each = || {
+        runs.iter()
+            .filter_map(|run| run.borrow().experiment.as_ref())
+    };
+    let mut names: Vec<String> = Vec::new();
+    for of in of_each() {
+        if !names.contains(&of.variant) {
+            names.push(of.variant.clone());
+        }
+    }
+    let plan = of_each().next().map(|of| &of.variants);
+    names.sort_by_key(|name| plan?.iter().position(|one| one == name));
+    names
+}
+
 /// The figures of the variants of these names, from the runs of one experiment.
-pub fn variants(names: &[String], runs: &[Run]) -> Vec<VariantFigures> {
+pub fn variants(names: &[String], runs: &[impl Borrow<Run>]) -> Vec<VariantFigures> {
     let by_orders = leads_with_orders(runs);
     let rate = |run: &&Run| match by_orders {
         true => orders(run),
@@ -81,7 +101,7 @@ pub fn variants(names: &[String], runs: &[Run]) -> Vec<VariantFigures> {
                 .as_ref()
                 .is_some_and(|of| of.variant == *name)
         };
-        let own: Vec<&Run> = runs.iter().filter(own).collect();
+        let own: Vec<&Run> = runs.iter().map(Borrow::borrow).filter(own).collect();
         let counted: Vec<&Run> = own.iter().copied().filter(|run| counts(run)).collect();
         let p99 = |run: &&Run| Some(all(run)?.response.p99_ns? as f64);
         VariantFigures {
@@ -177,7 +197,7 @@ mod tests {
             2_700.0
         );
         let mixed = [with, run("b", 50.0, None)];
-        assert!(!leads_with_orders(&mixed) && !leads_with_orders(&[]));
+        assert!(!leads_with_orders(&mixed) && !leads_with_orders(&[] as &[Run]));
         assert_eq!(variants(&names(), &mixed)[0].rate.unwrap().median, 100.0);
     }
 }

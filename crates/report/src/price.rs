@@ -52,18 +52,8 @@ fn points(out: &mut dyn Write, style: &Style, prices: &Prices) -> io::Result<()>
     }
     let mut table = Table::new(&header);
     for point in &prices.points {
-        let mut row = vec![
-            name(point),
-            money(point.cost),
-            units::rate(point.tps),
-            units::known(point.tps_per_money, figure),
-            money(point.per_million_flat_out),
-            money(point.per_million_at_utilisation),
-        ];
-        if orders {
-            row.push(point.nopm.map_or("–".into(), units::rate));
-            row.push(point.three_years_per_nopm.map_or("–".into(), money));
-        }
+        let mut row = vec![name(point)];
+        row.extend(ratios(point, orders));
         table.row(row);
     }
     table.write(out, style, 2)?;
@@ -82,6 +72,22 @@ fn points(out: &mut dyn Write, style: &Style, prices: &Prices) -> io::Result<()>
         paragraph(out, style, note)?;
     }
     Ok(())
+}
+
+/// What one configuration costs and what comes of it, in every view's order. `orders`: with NOPM.
+pub(crate) fn ratios(point: &Point, orders: bool) -> Vec<String> {
+    let mut cells = vec![
+        money(point.cost),
+        units::rate(point.tps),
+        units::known(point.tps_per_money, figure),
+        money(point.per_million_flat_out),
+        money(point.per_million_at_utilisation),
+    ];
+    if orders {
+        cells.push(point.nopm.map_or("–".into(), units::rate));
+        cells.push(point.three_years_per_nopm.map_or("–".into(), money));
+    }
+    cells
 }
 
 /// What stands behind each line: the runs, and where the prices are from.

@@ -3,17 +3,17 @@
 //! In: the store, names of runs and experiments. Out: the sides with what `judge` makes of them. Must
 //! never: count one run twice on a side, or pick among the runs of an experiment.
 
-use super::output;
 use super::stored::failure as store_failure;
+use super::{file, output};
 use crate::args::CompareArgs;
 use crate::exit::{Exit, Failure};
 use prony_judge::compare::Verdict;
 use prony_judge::compare::sides::{Gate, Side, Sides, compare_sides};
+use prony_judge::experiment::variant_names;
 use prony_report::compare::{self, Limit};
 use prony_report::text::system_error;
 use prony_store::{Filter, Run, RunStore, State, Summary};
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io;
 use std::path::Path;
 
 /// As many sides have a letter.
@@ -184,20 +184,17 @@ fn experiment(
     }
     let place = |run: &Run| run.experiment.as_ref().map_or(0, |of| of.position);
     runs.sort_by_key(place);
-    let mut found: Vec<Loaded> = Vec::new();
+    let side = |name| Loaded {
+        name,
+        runs: Vec::new(),
+    };
+    let mut found: Vec<Loaded> = variant_names(&runs).into_iter().map(side).collect();
     for run in runs {
-        let name = common_variant(std::slice::from_ref(&run));
-        match found.iter_mut().find(|side| side.name == name) {
-            Some(side) => side.runs.push(run),
-            None => found.push(Loaded {
-                name,
-                runs: vec![run],
-            }),
+        let variant = common_variant(std::slice::from_ref(&run));
+        if let Some(side) = found.iter_mut().find(|side| side.name == variant) {
+            side.runs.push(run);
         }
     }
-    // Whatever was run first, the plan's first variant is what the others are held against.
-    let plan = known.experiment.as_ref().map(|of| &of.variants);
-    found.sort_by_key(|side| plan?.iter().position(|name| *name == side.name));
     Ok(found)
 }
 
@@ -233,25 +230,8 @@ fn write_xml(
         let hint = "name a file in a folder that you may write to";
         Failure::new(Exit::Unexpected, what, hint).at(path.display().to_string())
     };
-    if holds_other(path) {
-        let what = "there is a file of that name, and it is no XML";
-        let failure = Failure::new(Exit::Usage, what, "give another name, or remove it first");
-        return Err(failure.at(path.display().to_string()));
-    }
-    let mut text = Vec::new();
-    compare::junit(&mut text, runs, found, limit)?;
-    let written = File::create(path).and_then(|mut file| file.write_all(&text));
-    written.map_err(|error| failed(&error))
-}
-
-/// Whether a regular file is there that does not begin as XML does.
-fn holds_other(path: &Path) -> bool {
-    if !fs::metadata(path).is_ok_and(|meta| meta.is_file()) {
-        return false;
-    }
-    let mut begin = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(5).read_to_end(&mut begin));
-    read.is_ok() && !begin.is_empty() && begin != b"<?xml"
+    file::spare_others(path, "XML", |begin| begin.starts_with(b"<?xml"))?;
+    file::write(path, |out| compare::junit(out, runs, found, limit)).map_err(|error| failed(&error))
 }
 
 #[cfg(test)]

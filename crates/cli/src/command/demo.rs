@@ -7,6 +7,7 @@ use super::run::asked_document;
 use super::{output, plan};
 use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
+use crate::run::host::processors;
 use crate::run::{Look, Order, carry_out};
 use prony_plan::{Asked, flag};
 use std::ffi::OsString;
@@ -17,8 +18,7 @@ const CLIENTS: u64 = 16;
 
 /// Runs tpcb on a throw-away server.
 pub fn demo(args: &DemoArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = cpus.clamp(1, 2) as u64;
+    let threads = processors().clamp(1, 2) as u64;
     let mut asked = Asked::default();
     let place = "demo";
     asked.embedded = flag(place, Some(true));

@@ -7,6 +7,7 @@ use super::tables::tables;
 use super::{output, server, sizing};
 use crate::args::LoadArgs;
 use crate::exit::{Exit, Failure};
+use crate::run::host::processors;
 use crate::signals::Signals;
 use prony_plan::{Asked, flag};
 use prony_report::{Amount, Loading, Style, data, units};
@@ -101,11 +102,10 @@ pub fn into_embedded(
     target: &Target,
     signals: &Signals,
 ) -> Result<(), Failure> {
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let request = LoadRequest {
         target,
         plan,
-        jobs: cpus.min(4) as u32,
+        jobs: processors().min(4) as u32,
         seed: 0,
     };
     let report = with_progress(workload, &request, signals)

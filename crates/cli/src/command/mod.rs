@@ -7,6 +7,7 @@ mod audit;
 mod compare;
 mod demo;
 pub mod embedded;
+mod file;
 pub mod load;
 pub mod output;
 mod plan;

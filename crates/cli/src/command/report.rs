@@ -4,16 +4,16 @@
 //! Must never: overwrite a file that is no report, or leave half a page under its name.
 
 use super::stored::failure as store_failure;
-use super::{compare, output, price};
+use super::{compare, file, output, price};
 use crate::args::{ReportArgs, VerifyArgs};
 use crate::exit::{Exit, Failure};
 use prony_judge::price::Sheet;
 use prony_report::html::{self, PlacedRun, PriceQuestion, SheetText, VerifyError};
 use prony_report::text::{plain, system_error};
 use prony_store::{Run, RunStore};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Largest page that is read, bytes: as much as a stored document may have, and the page around it.
 const LARGEST: u64 = 2 << 30;
@@ -42,8 +42,8 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         output::show(|out, _| page.write(out))?;
         return Ok(Exit::Fine);
     }
-    spare_others(&args.output)?;
-    write(&args.output, &page).map_err(|error| {
+    file::spare_others(&args.output, "report", html::is_report)?;
+    file::write(&args.output, |out| page.write(out)).map_err(|error| {
         let what = format!("cannot write the report: {}", system_error(&error));
         let hint = "name a file in a folder that you may write to";
         Failure::new(Exit::Unexpected, what, hint).at(args.output.display().to_string())
@@ -101,59 +101,6 @@ fn priced(args: &ReportArgs, store: &RunStore) -> Result<Page, Failure> {
     })?;
     page.question = Some(question);
     Ok(page)
-}
-
-/// Refuses to replace a file that is not an older report, such as the document of a run.
-fn spare_others(path: &Path) -> Result<(), Failure> {
-    let mut begin = Vec::new();
-    let Ok(file) = File::open(path) else {
-        return Ok(());
-    };
-    let regular = file.metadata().is_ok_and(|meta| meta.is_file());
-    // A pipe or a device takes what is written to it.
-    if !regular || file.take(256).read_to_end(&mut begin).is_err() {
-        return Ok(());
-    }
-    if begin.is_empty() || html::is_report(&begin) {
-        return Ok(());
-    }
-    let what = "there is a file of that name, and it is no report";
-    let failure = Failure::new(Exit::Usage, what, "give another name, or remove it first");
-    Err(failure.at(path.display().to_string()))
-}
-
-/// Writes a page so that its name holds all of it or what it held before.
-fn write(path: &Path, page: &Page) -> io::Result<()> {
-    let special = fs::metadata(path).is_ok_and(|meta| !meta.is_file());
-    let linked = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
-    if special || linked {
-        return fill(File::create(path)?, page);
-    }
-    let hidden = hidden(path)?;
-    let written = File::create(&hidden)
-        .and_then(|file| fill(file, page))
-        .and_then(|()| fs::rename(&hidden, path));
-    if written.is_err() {
-        // The error to tell is the first one.
-        let _ = fs::remove_file(&hidden);
-    }
-    written
-}
-
-fn fill(file: File, page: &Page) -> io::Result<()> {
-    let mut file = file;
-    page.write(&mut file)?;
-    file.flush()
-}
-
-fn hidden(path: &Path) -> io::Result<PathBuf> {
-    let name = path.file_name();
-    let name = name.ok_or_else(|| io::Error::other("it has no file name"))?;
-    Ok(path.with_file_name(format!(
-        ".{}.{}.tmp",
-        name.to_string_lossy(),
-        std::process::id()
-    )))
 }
 
 /// Says whether a page is still what was written.
@@ -215,20 +162,23 @@ fn failure(error: &VerifyError, place: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_report_is_replaced_and_any_other_file_is_not() {
         let folder = std::env::temp_dir().join(format!("prony-report-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("a.html");
+        let spare_others = |path: &Path| file::spare_others(path, "report", html::is_report);
         assert!(spare_others(&path).is_ok());
         let page = |runs| Page {
             runs: vec![Run::default(); runs],
             question: None,
         };
-        write(&path, &page(1)).unwrap();
+        let write = |runs| file::write(&path, |out| page(runs).write(out));
+        write(1).unwrap();
         assert!(spare_others(&path).is_ok());
-        write(&path, &page(2)).unwrap();
+        write(2).unwrap();
         let args = VerifyArgs { file: path.clone() };
         assert_eq!(verify(&args).unwrap(), Exit::Fine);
         let names = fs::read_dir(&folder).unwrap().count();

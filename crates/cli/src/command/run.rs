@@ -56,15 +56,7 @@ fn single(
     arguments: &[OsString],
 ) -> Result<(Order, Look), Failure> {
     let plan = plan::runnable(asked.clone(), of)?;
-    let order = Order {
-        asked: asked_document(asked, &plan, arguments),
-        meant: meant(args, &plan)?,
-        plan,
-        download: args.download,
-        json: args.json,
-        store: !args.no_store,
-        progress: args.progress,
-    };
+    let order = ordered(args, asked, plan, arguments)?;
     let look = look(asked, &order.plan);
     Ok((order, look))
 }
@@ -76,25 +68,31 @@ fn batch(
     arguments: &[OsString],
 ) -> Result<Batch, Failure> {
     let each = asked.variants().into_iter().zip(&experiment.variants);
-    let documents = each.map(|((_, one), of)| asked_document(&one, &of.plan, arguments));
-    let asked = documents.collect();
-    let variants = experiment.variants.iter();
-    let meant = variants.map(|one| meant(args, &one.plan));
+    let orders = each.map(|((_, one), of)| ordered(args, &one, of.plan.clone(), arguments));
     Ok(Batch {
-        asked,
-        meant: meant.collect::<Result<_, _>>()?,
+        orders: orders.collect::<Result<_, _>>()?,
         experiment,
+        json: args.json,
+    })
+}
+
+fn ordered(
+    args: &RunArgs,
+    asked: &Asked,
+    plan: Plan,
+    arguments: &[OsString],
+) -> Result<Order, Failure> {
+    Ok(Order {
+        asked: asked_document(asked, &plan, arguments),
+        meant: Meant {
+            cached: cached(args, &plan)?,
+            ..Meant::default()
+        },
+        plan,
         download: args.download,
         json: args.json,
         store: !args.no_store,
         progress: args.progress,
-    })
-}
-
-fn meant(args: &RunArgs, plan: &Plan) -> Result<Meant, Failure> {
-    Ok(Meant {
-        cached: cached(args, plan)?,
-        ..Meant::default()
     })
 }
 

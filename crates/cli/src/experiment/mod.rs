@@ -8,31 +8,21 @@ mod between;
 
 use crate::command::output;
 use crate::exit::{Exit, Failure};
-use crate::run::{self, Look, Meant, Metrics, Order, Part, chosen_seed};
+use crate::run::{self, Look, Metrics, Order, Part, chosen_seed};
 use crate::signals::Signals;
 use prony_judge::experiment::{leads_with_orders, variants};
 use prony_plan::{Choice, Experiment, Turn};
 use prony_report::{experiment, json};
 use prony_store::Run;
-use serde_json::Value;
-use std::time::Duration;
 
 /// What is to be run, and what becomes of the results.
 pub struct Batch {
     /// The checked experiment.
     pub experiment: Experiment,
-    /// What each variant asks, for the documents: without passwords.
-    pub asked: Vec<Value>,
-    /// What the runs of each variant are meant to be.
-    pub meant: Vec<Meant>,
-    /// Consent to download PostgreSQL's programs for throw-away servers.
-    pub download: bool,
+    /// A run of each variant, in their order.
+    pub orders: Vec<Order>,
     /// Print the documents, a line each, and nothing else.
     pub json: bool,
-    /// Store the runs.
-    pub store: bool,
-    /// Time between lines of progress; zero for none.
-    pub progress: Duration,
 }
 
 /// The runs that were carried out, and how they ended.
@@ -108,7 +98,7 @@ fn run_all(
             metrics: with.metrics,
         };
         output::tell(&experiment::beginning(&part.experiment));
-        let done = run::perform(&order(batch, turn), look, Some(&part))?;
+        let done = run::perform(&batch.orders[turn.variant], look, Some(&part))?;
         output::show(|out, style| match batch.json {
             true => json::line(out, done.run()),
             false => experiment::line(out, style, done.run()),
@@ -148,17 +138,5 @@ fn place(
         order: of.order.name().to_owned(),
         order_seed: random.then_some(seed),
         variants: of.variants.iter().map(|one| one.name.clone()).collect(),
-    }
-}
-
-fn order(batch: &Batch, turn: Turn) -> Order {
-    Order {
-        asked: batch.asked.get(turn.variant).cloned().unwrap_or_default(),
-        plan: batch.experiment.variants[turn.variant].plan.clone(),
-        download: batch.download,
-        json: batch.json,
-        store: batch.store,
-        progress: batch.progress,
-        meant: batch.meant.get(turn.variant).cloned().unwrap_or_default(),
     }
 }

@@ -8,6 +8,7 @@ use super::job::Job;
 use super::kept::Kept;
 use super::lines::Lines;
 use super::{build, clock, jobs, schema};
+use crate::run::host::processors;
 use crate::signals::Signals;
 use prony_dialect::hammerdb::tcl::{Channel, Host, Outcome, PathKind};
 use prony_dialect::hammerdb::{
@@ -191,6 +192,6 @@ impl World for Machine {
     }
 
     fn processors(&self) -> usize {
-        std::thread::available_parallelism().map_or(1, usize::from)
+        processors()
     }
 }

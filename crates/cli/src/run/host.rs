@@ -20,6 +20,11 @@ pub fn build() -> Build {
     }
 }
 
+/// Processors of this machine that this process may use.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// Which machine.
 pub fn host() -> Host {
     let kernel = |name: &str| line(&format!("/proc/sys/kernel/{name}"));
@@ -27,7 +32,7 @@ pub fn host() -> Host {
         name: kernel("hostname"),
         kernel: format!("{} {}", kernel("ostype"), kernel("osrelease")),
         cpu: field("/proc/cpuinfo", "model name"),
-        cpus: std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u32),
+        cpus: processors() as u32,
         memory_bytes: field("/proc/meminfo", "MemTotal")
             .trim_end_matches(" kB")
             .parse::<u64>()

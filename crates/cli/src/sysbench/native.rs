@@ -8,6 +8,7 @@ use super::call::{Call, Ended, tell};
 use super::trouble::Errors;
 use super::{connection, tables};
 use crate::run::document::Reached;
+use crate::run::host::processors;
 use crate::signals::Signals;
 use prony_dialect::sysbench::{
     Command, Driver, Level, NO_DRIVER, NOT_PREPARED, Native, THREADS_FAILED, command_header,
@@ -167,7 +168,7 @@ fn run(call: &Call, asked: &Asked<'_>, driver: Driver, target: Target) -> Result
         facts,
         reached,
         // One thread drives some 200,000 statements a second: the rest is left to a server here.
-        processors: bench::processors() / 2,
+        processors: processors() / 2,
         texts: &Customary,
         refused: None,
     };

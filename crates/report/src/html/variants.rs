@@ -9,16 +9,17 @@ use super::one::{end, table};
 use crate::compare::sentence;
 use crate::units;
 use prony_judge::compare::sides::{Side, compare_sides};
-use prony_judge::experiment::{Spread, leads_with_orders, variants};
+use prony_judge::experiment::{Spread, leads_with_orders, variant_names, variants};
 use prony_store::Run;
 use std::fmt::{self, Write};
 
 /// Writes them, if all runs are of one experiment of two variants or more.
 pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
-    let Some(names) = names(documents) else {
+    let runs: Vec<&Run> = documents.iter().map(|one| &one.run).collect();
+    let names = variant_names(&runs);
+    if !of_one_experiment(&runs) || names.len() < 2 {
         return Ok(());
-    };
-    let runs: Vec<Run> = documents.iter().map(|one| one.run.clone()).collect();
+    }
     let rate = match leads_with_orders(&runs) {
         true => "NOPM, median",
         false => "transactions/s, median",
@@ -44,18 +45,18 @@ pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
         )?;
     }
     end(out);
-    chance(out, &names, documents)
+    chance(out, &names, &runs)
 }
 
 /// What chance explains of the differences to the first variant.
-fn chance(out: &mut String, names: &[String], documents: &[Document]) -> fmt::Result {
+fn chance(out: &mut String, names: &[String], runs: &[&Run]) -> fmt::Result {
     let sides: Vec<Side> = names
         .iter()
         .map(|name| Side {
             name: name.clone(),
-            runs: documents
+            runs: runs
                 .iter()
-                .map(|one| &one.run)
+                .copied()
                 .filter(|run| variant(run) == Some(name))
                 .collect(),
         })
@@ -78,19 +79,8 @@ fn variant(run: &Run) -> Option<&String> {
     run.experiment.as_ref().map(|of| &of.variant)
 }
 
-/// The variants in the plan's order; none where the runs are not of one experiment, or of one variant.
-fn names(documents: &[Document]) -> Option<Vec<String>> {
-    let mut names: Vec<String> = Vec::new();
-    let first = documents.first()?.run.experiment.as_ref()?;
-    for document in documents {
-        let of = document.run.experiment.as_ref()?;
-        if of.id != first.id {
-            return None;
-        }
-        if !names.contains(&of.variant) {
-            names.push(of.variant.clone());
-        }
-    }
-    names.sort_by_key(|name| first.variants.iter().position(|one| one == name));
-    (names.len() > 1).then_some(names)
+fn of_one_experiment(runs: &[&Run]) -> bool {
+    let id = |run: &Run| run.experiment.as_ref().map(|of| of.id.clone());
+    let first = runs.first().and_then(|run| id(run));
+    first.is_some() && runs.iter().all(|run| id(run) == first)
 }

@@ -3,6 +3,7 @@
 //! In: a scenario, and how large, how long and with how many clients it is to be run. Out: the words of
 //! `prony load` and `prony run`, which reproduce itself goes by too. Must never: show a password.
 
+use crate::run::host::processors;
 use prony_plan::scenario::{Cached, Scenario, Size};
 use prony_plan::{Choice, format_duration};
 use std::path::{Path, PathBuf};
@@ -59,8 +60,7 @@ impl Settings {
 
 /// As many threads as this machine has CPUs: Prony needs no thread a client.
 pub fn threads(clients: u64) -> u64 {
-    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    (cpus as u64).clamp(1, clients.max(1))
+    (processors() as u64).clamp(1, clients.max(1))
 }
 
 /// Whether its tables are read before the run: all of them are to be cached.

@@ -58,11 +58,6 @@ pub struct Bench<'a> {
     pub refused: Option<Hear<'a>>,
 }
 
-/// Processors of this machine that this process may use.
-pub fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
 /// How figures are told: a script may have words of its own.
 pub trait Texts {
     /// Whether a database is spoken to: else lines tell of events alone.

@@ -2,9 +2,9 @@
 //!
 //! In: a program. Out: what the script prints, an exit status. Must never: report figures.
 
-use super::super::bench;
 use super::super::call::{Call, Ended};
 use super::ear::Ear;
+use crate::run::host::processors;
 use crate::signals::Signals;
 use prony_dialect::sysbench::{Driver, Settings, drive_plan};
 use prony_drive::{Incident, Job, Observer, Start};
@@ -43,8 +43,7 @@ impl Order<'_> {
         program: &LuaProgram,
     ) -> Result<(), Ended> {
         let call = self.call;
-        let plan =
-            drive_plan(self.settings, bench::processors()).map_err(|lines| call.fails(&lines))?;
+        let plan = drive_plan(self.settings, processors()).map_err(|lines| call.fails(&lines))?;
         let clients = program.users();
         let plan = DrivePlan {
             clients,

@@ -12,6 +12,7 @@ use super::bench::{self, Bench};
 use super::call::{Call, Ended, print};
 use super::connection;
 use crate::run::document::Reached;
+use crate::run::host::processors;
 use crate::signals::Signals;
 use ear::Ear;
 use hooks::Hooks;
@@ -200,7 +201,7 @@ impl Scene<'_> {
             facts,
             reached,
             // Scripts may have much to do of their own, as in sysbench.
-            processors: bench::processors(),
+            processors: processors(),
             texts: &hooks,
             refused: Some(&|failures: &[Failure]| ear.unreached(driver, failures)),
         };

@@ -11,7 +11,7 @@ use super::document::{Document, sha256};
 use super::escape::Text;
 use super::one::{check_list, end, table, words};
 use super::section;
-use crate::price::{figure, money};
+use crate::price::{self as view, money};
 use crate::text::plain;
 use crate::units;
 use prony_judge::price::{AsOf, Offer, Point, PriceError, Prices, Sheet, Terms, price};
@@ -218,17 +218,7 @@ fn ratios(out: &mut String, prices: &Prices) -> fmt::Result {
     for (place, point) in prices.points.iter().enumerate() {
         let name = Text(plain(&point.configuration));
         write!(out, "<tr><th scope=\"row\">{}: {name}</th>", place + 1)?;
-        let mut cells = vec![
-            money(point.cost),
-            units::rate(point.tps),
-            units::known(point.tps_per_money, figure),
-            money(point.per_million_flat_out),
-            money(point.per_million_at_utilisation),
-        ];
-        if orders {
-            cells.push(point.nopm.map_or("–".into(), units::rate));
-            cells.push(point.three_years_per_nopm.map_or("–".into(), money));
-        }
+        let mut cells = view::ratios(point, orders);
         cells.push(point.break_even.map_or("–".into(), money));
         cells.push(match point.on_frontier {
             Some(true) => "yes".to_owned(),

@@ -1,0 +1,43 @@
+//! A store of a test's own, and the program that works on it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A store and files of its own, removed at the end.
+pub struct Home(pub PathBuf);
+
+impl Home {
+    pub fn new(name: &str) -> Home {
+        let folder = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("runs")).expect("a folder");
+        Home(folder)
+    }
+
+    pub fn prony(&self, arguments: &[&str]) -> Output {
+        Command::new(Path::new(env!("CARGO_BIN_EXE_prony")))
+            .args(arguments)
+            .env("PRONY_HOME", &self.0)
+            .env("NO_COLOR", "1")
+            .output()
+            .expect("it starts")
+    }
+
+    /// Its standard output, and that it ended so.
+    pub fn says(&self, arguments: &[&str], code: i32) -> String {
+        let output = self.prony(arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{arguments:?}:\n{text}\n{errors}"
+        );
+        text
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
