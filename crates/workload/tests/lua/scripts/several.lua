@@ -24,12 +24,14 @@ function thread_init(id)
    print("stale", pcall(s2.execute, s2))
    local alive = drv:name() == "mysql" and "select count(*) from information_schema.processlist where id = "
       or "select count(*) from pg_stat_activity where pid = "
-   for _ = 1, 1000 do
-      gone = one:query_row(alive .. ids[2])
+   -- The server takes its time; each look is a query more.
+   for look = 1, 1000 do
+      gone, looks = one:query_row(alive .. ids[2]), look
       if tonumber(gone) == 0 then break end
       ffi.C.usleep(10000)
    end
    print("gone", gone)
+   print("looks", looks)
    two:reconnect()
    print("back", two:query_row(me) ~= ids[2])
    s2 = two:prepare("select ?")
