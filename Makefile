@@ -29,11 +29,11 @@ build: ## The release binary, target/release/prony
 demo: build ## A PostgreSQL of its own, loaded, driven for 15 s, reported; nothing left running
 	@scripts/setup demo $(PRONY)
 
-test: ## All tests; as root on Debian or Ubuntu installs what they need
+test: ## All tests; as root on Debian or Ubuntu installs what they need (SERVERS=all|small|none: versions of servers to download)
 	@scripts/setup build
 	@scripts/setup test
 	@for script in scripts/tests/*.sh; do echo "== $$script"; "$$script"; done
-	cargo test --workspace --no-fail-fast
+	scripts/servers --want $(or $(SERVERS),$(if $(CI),all,small)) -- cargo test --workspace --no-fail-fast
 
 test-pgbench: ## Of `make test`, what compares Prony called as pgbench with pgbench; all of it (PARTS="tap rows" for some)
 	@scripts/setup build

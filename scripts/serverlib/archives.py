@@ -16,8 +16,8 @@ import urllib.request
 from versuslib.server import Trouble
 
 MAVEN_CENTRAL = "https://repo1.maven.org/maven2"
-ATTEMPTS = 3
-TIMEOUT_S = 60
+ATTEMPTS = 2
+TIMEOUT_S = 20
 
 
 @dataclasses.dataclass(frozen=True)

@@ -17,6 +17,7 @@ mod maria;
 mod modes;
 mod oltp;
 mod orders;
+mod others;
 mod pgbench;
 mod repeats;
 mod reproduce;

@@ -1,6 +1,7 @@
 //! The relations of places on PostgreSQL: `with ...`, of which `p` is the last.
 //!
 //! In: nothing. Out: SQL. Must never: name a column otherwise than the other engine's.
+//! Before PostgreSQL 14 a keyword such as `last` needs its `as`.
 
 /// Warehouses and districts against the history.
 pub(super) const PAYMENTS: &str = "\
@@ -28,15 +29,15 @@ pub(super) const ORDERS: &str = "\
       from o full join new_order on no_w_id = w and no_d_id = d and no_o_id = o), \
     f as (select *, (carrier is null) <> open or not known and open b5, rows_ <> cnt b6, \
       known and dated <> case when carrier is null then 0 else rows_ end b7 from a), \
-    k as (select w, d, count(*) filter (where known) orders, max(o) filter (where known) last, \
+    k as (select w, d, count(*) filter (where known) orders, max(o) filter (where known) as last, \
       count(*) filter (where open) open, min(o) filter (where open) open_first, \
       max(o) filter (where open) open_last, sum(cnt) cnt, sum(rows_) rows_, \
       count(*) filter (where known and o > 2100 and carrier is not null) since, \
       count(*) filter (where b5) b5, min(o) filter (where b5) e5, \
       count(*) filter (where b6) b6, min(o) filter (where b6) e6, \
       count(*) filter (where b7) b7, min(o) filter (where b7) e7 from f group by 1, 2), \
-    p as (select coalesce(w, d_w_id) w, coalesce(d, d_id) d, coalesce(d_next_o_id, 0) next, \
-      coalesce(orders, 0) orders, coalesce(last, 0) last, coalesce(open, 0) open, open_first, \
+    p as (select coalesce(w, d_w_id) w, coalesce(d, d_id) d, coalesce(d_next_o_id, 0) as next, \
+      coalesce(orders, 0) orders, coalesce(last, 0) as last, coalesce(open, 0) open, open_first, \
       open_last, coalesce(open_last::text, 'none') open_shown, coalesce(cnt, 0) cnt, \
       coalesce(rows_, 0) rows_, coalesce(since, 0) since, \
       b5, e5, b6, e6, b7, e7 from k full join district on d_w_id = w and d_id = d)";

@@ -1,0 +1,172 @@
+//! The whole way on servers of other versions: `PRONY_TEST_MYSQL` and `PRONY_TEST_POSTGRES` hold URLs
+//! of accounts that may create databases, parted by blanks; `scripts/servers` names those it starts.
+//! Without them nothing is tried, and the test says so.
+
+use crate::common::{control, document, ok};
+use prony_store::Run;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// A database on one of the servers, and a store of its own.
+struct Bench {
+    url: String,
+    home: PathBuf,
+}
+
+impl Bench {
+    fn new(url: String, name: &str) -> Bench {
+        let home = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&home).expect("a folder");
+        Bench { url, home }
+    }
+
+    fn command(&self, words: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
+        command
+            .args(words.split_whitespace())
+            .env("PRONY_HOME", &self.home)
+            .env("HOME", &self.home)
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn prony(&self, words: &str) -> Output {
+        let mut command = self.command(words);
+        command.args(["--url", &self.url]);
+        command.output().expect("it starts")
+    }
+
+    /// A run of so many transactions.
+    fn run(&self, words: &str, transactions: u64) -> Run {
+        let run: Run = document(&self.prony(&format!("run {words} --json")));
+        // The first kind is all of them.
+        let all = &run.measured.kinds[0];
+        let ended = all.committed + all.rolled_back + all.failed;
+        assert_eq!(ended, transactions, "{words} on {}", self.url);
+        let seen = run.observed.as_ref().expect("it was looked at");
+        assert!(seen.before.is_some() && seen.after.is_some(), "{words}");
+        run
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.home);
+    }
+}
+
+fn named(variable: &str) -> Vec<String> {
+    let urls = std::env::var(variable).unwrap_or_default();
+    if urls.trim().is_empty() {
+        eprintln!("skipped: {variable} names no server");
+    }
+    urls.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Loads, runs, checks and cleans what both sorts of servers have.
+fn oltp(bench: &Bench, engine: &str, protocols: &[&str]) {
+    ok(&bench.prony("load oltp_read_write --scale 2 -o table_size=1000 --jobs 2"));
+    for protocol in protocols {
+        let words = format!("oltp_read_write --clients 4 --transactions 25 --protocol {protocol}");
+        let run = bench.run(&words, 100);
+        assert_eq!(run.server.engine, engine, "{}", bench.url);
+        let reads = run.shares.iter().find(|share| share.name == "reads");
+        assert!(reads.expect("counted").part >= 1_400, "{protocol}");
+    }
+    ok(&bench.prony("check oltp_read_write"));
+    ok(&bench.prony("clean oltp_read_write"));
+}
+
+/// Order entry in each of its modes.
+fn tpcc(bench: &Bench) {
+    ok(&bench.prony("load tpcc --scale 1"));
+    for mode in ["procedures", "statements", "pipelined"] {
+        let words = format!("tpcc --mode {mode} --clients 2 --transactions 20");
+        bench.run(&words, 40);
+    }
+    ok(&bench.prony("check tpcc"));
+    ok(&bench.prony("clean tpcc"));
+}
+
+#[test]
+fn other_versions_of_mysql_and_mariadb() {
+    for (place, server) in named("PRONY_TEST_MYSQL").into_iter().enumerate() {
+        let name = format!("prony_other_{place}");
+        let mut root = control(&server);
+        let version = root
+            .parameter("server_version")
+            .expect("it says")
+            .to_owned();
+        eprintln!("{version}");
+        let drop = format!("drop database if exists {name}");
+        root.execute(&drop).expect("it goes");
+        root.execute(&format!("create database {name}"))
+            .expect("a database");
+        let bench = Bench::new(format!("{}/{name}", server.trim_end_matches('/')), &name);
+        let engine = match version.contains("MariaDB") {
+            true => "mariadb",
+            false => "mysql",
+        };
+        oltp(&bench, engine, &["simple", "prepared"]);
+        tpcc(&bench);
+        sysbench(&bench, &server, &name);
+        root.execute(&drop).expect("it goes");
+    }
+}
+
+/// The front, by its own options of the log-in.
+fn sysbench(bench: &Bench, server: &str, database: &str) {
+    let place = server.trim_start_matches("mysql://").trim_end_matches('/');
+    let (user, place) = place.split_once('@').expect("an account in the URL");
+    let (host, port) = place.split_once(':').expect("a port in the URL");
+    let login = format!(
+        "sysbench --mysql-user={user} --mysql-host={host} --mysql-port={port} \
+         --mysql-db={database} --tables=2 --table-size=500 --threads=4"
+    );
+    let said = |words: &str| ok(&bench.command(&format!("{login} {words}")).output().unwrap());
+    let prepared = said("oltp_read_write prepare");
+    assert!(
+        prepared.contains("Creating a secondary index on 'sbtest2'"),
+        "{prepared}"
+    );
+    let ran = said("--events=50 --time=60 oltp_read_write run");
+    assert!(
+        ran.contains("transactions:                        50"),
+        "{ran}"
+    );
+    let cleaned = said("oltp_read_write cleanup");
+    assert!(cleaned.contains("Dropping table 'sbtest1'"), "{cleaned}");
+}
+
+#[test]
+fn other_versions_of_postgresql() {
+    for (place, server) in named("PRONY_TEST_POSTGRES").into_iter().enumerate() {
+        let name = format!("prony_other_{place}");
+        let mut root = control(&server);
+        eprintln!("{}", root.parameter("server_version").expect("it says"));
+        let drop = format!("drop database if exists {name}");
+        root.execute(&drop).expect("it goes");
+        root.execute(&format!("create database {name}"))
+            .expect("a database");
+        let bench = Bench::new(
+            server.replacen("@/postgres?", &format!("@/{name}?"), 1),
+            &name,
+        );
+        assert_ne!(
+            bench.url, server,
+            "a URL like postgresql://USER@/postgres?host=…"
+        );
+        ok(&bench.prony("load tpcb --scale 2 --jobs 2"));
+        for protocol in ["simple", "extended", "prepared"] {
+            let words = format!("tpcb --clients 4 --transactions 25 --protocol {protocol}");
+            assert_eq!(bench.run(&words, 100).server.engine, "postgresql");
+        }
+        ok(&bench.prony("check tpcb"));
+        ok(&bench.prony("clean tpcb"));
+        oltp(&bench, "postgresql", &["simple", "prepared"]);
+        tpcc(&bench);
+        // A connection of a run may take a moment to end.
+        root.execute(&format!("{drop} with (force)"))
+            .expect("it goes");
+    }
+}
