@@ -1,7 +1,7 @@
 //! What the compiler cannot keep: habits of the house, checked on its sources.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Rooms on the path of a measurement: they read the time only through `drive/src/clock.rs`.
 /// Elsewhere the clock serves waiting for processes and showing progress.
@@ -20,13 +20,26 @@ fn crates() -> PathBuf {
         .to_owned()
 }
 
-/// Every source file of the rooms, tests left out: its room, its path and its text.
-fn sources() -> Vec<(String, PathBuf, String)> {
+/// Every file of the rooms in Rust: its room, its path and its text.
+fn files() -> Vec<(String, PathBuf, String)> {
     let mut found = Vec::new();
     for room in fs::read_dir(crates()).expect("a folder").flatten() {
         let name = room.file_name().to_string_lossy().into_owned();
-        collect(&name, &room.path().join("src"), &mut found);
+        collect(&name, &room.path(), &mut found);
     }
+    found
+}
+
+/// Those that are no tests.
+fn sources() -> Vec<(String, PathBuf, String)> {
+    let mut found = files();
+    found.retain(|(_, path, _)| {
+        let within = path.strip_prefix(crates()).expect("below the folder");
+        let mut parts = within.components().skip(1);
+        parts.next() == Some(Component::Normal("src".as_ref()))
+            && parts.all(|part| part.as_os_str() != "tests")
+            && !path.ends_with("tests.rs")
+    });
     assert!(
         found.len() > 100,
         "only {} files: the search is broken",
@@ -41,10 +54,8 @@ fn collect(room: &str, folder: &Path, found: &mut Vec<(String, PathBuf, String)>
     };
     for path in entries.flatten().map(|entry| entry.path()) {
         if path.is_dir() {
-            if path.file_name().is_some_and(|name| name != "tests") {
-                collect(room, &path, found);
-            }
-        } else if path.extension().is_some_and(|kind| kind == "rs") && !path.ends_with("tests.rs") {
+            collect(room, &path, found);
+        } else if path.extension().is_some_and(|kind| kind == "rs") {
             let text = fs::read_to_string(&path).expect("UTF-8");
             found.push((room.to_owned(), path, text));
         }
@@ -115,7 +126,12 @@ fn every_module_says_what_it_is() {
 
 #[test]
 fn a_file_holds_one_idea() {
-    let long = sources()
+    let all = files();
+    assert!(
+        all.len() > sources().len() + 100,
+        "the search for tests is broken"
+    );
+    let long = all
         .into_iter()
         .filter(|(_, _, text)| text.lines().count() > LINES_MAX);
     report(

@@ -3,7 +3,7 @@
 //! In: a rate, random numbers of its own. Out: scheduled starts, in order. Must never: skip one
 //! because it is late; that would leave out just the waiting that a user sees.
 
-use prony_plan::Arrival;
+use prony_plan::{Arrival, SplitMix};
 
 /// The scheduled starts of one worker.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl Schedule {
             next_ns: start_ns as f64,
             gap_ns: 1e9 / rate_tps,
             arrival,
-            random: SplitMix(seed),
+            random: SplitMix::new(seed),
         };
         next.next_ns += match arrival {
             Arrival::Even => phase * next.gap_ns,
@@ -84,22 +84,6 @@ impl Cursor {
             Arrival::Even => self.gap_ns,
             Arrival::Poisson => -self.random.unit().ln() * self.gap_ns,
         }
-    }
-}
-
-/// SplitMix64 (Steele, Lea and Flood, 2014): small, fast and good enough for arrival times.
-#[derive(Clone, Debug)]
-struct SplitMix(u64);
-
-impl SplitMix {
-    /// Uniform in (0, 1].
-    fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        ((z >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 }
 

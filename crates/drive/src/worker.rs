@@ -24,12 +24,13 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 
 /// So many replies ahead what belongs to a user is fetched into the CPU's cache.
 const AHEAD: usize = 6;
 /// The longest wait of a turn, so that a request to end the run is seen soon.
 pub(crate) const WAIT_MAX_NS: u64 = 50_000_000;
+
 /// What a worker is to do.
 pub struct Assignment<'a> {
     /// The workload.
@@ -368,12 +369,12 @@ impl<'a, I: Io> Worker<'a, I> {
                 );
             });
             let ended = match polled {
-                Ok(std::task::Poll::Pending) => match self.take_up(slot, timing, reports) {
+                Ok(Poll::Pending) => match self.take_up(slot, timing, reports) {
                     Ok(true) => continue,
                     Ok(false) => return 0,
                     Err(ended) => ended,
                 },
-                Ok(std::task::Poll::Ready(ended)) => ended,
+                Ok(Poll::Ready(ended)) => ended,
                 Err(panic) => {
                     Ended::Failed(format!("its program panicked: {}", panic_text(&*panic)))
                 }

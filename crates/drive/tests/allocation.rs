@@ -4,44 +4,13 @@
 #[allow(dead_code)]
 mod support;
 
+use prony_allocations::allocations;
 use prony_drive::io::sim::Machine;
 use prony_session::{Db, Outcome, User};
 use prony_wire::{Statements, Value};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use support::{With, after, plan, simulate};
-
-/// Counts what each thread allocates.
-struct Counting;
-
-thread_local! {
-    static ALLOCATED: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: every call is passed on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATED.set(ALLOCATED.get() + 1);
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(at, layout) }
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATED.set(ALLOCATED.get() + 1);
-        // SAFETY: as the caller promises.
-        unsafe { System.realloc(at, layout, size) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 const WARM: u64 = 1_000;
 const COUNTED: u64 = 20_000;
@@ -62,10 +31,10 @@ fn no_transaction_allocates() {
             let mut before = 0;
             for number in 0.. {
                 if number == WARM {
-                    before = ALLOCATED.get();
+                    before = allocations();
                 }
                 if number == WARM + COUNTED {
-                    told.fetch_min(ALLOCATED.get() - before, Ordering::Relaxed);
+                    told.fetch_min(allocations() - before, Ordering::Relaxed);
                 }
                 if let Err(ended) = db.start(0).await {
                     return ended;

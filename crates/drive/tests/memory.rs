@@ -7,11 +7,10 @@ mod server;
 #[allow(dead_code)]
 mod support;
 
-use prony_drive::{Job, Observer, Start, run};
+use prony_drive::{Observer, Start, run};
 use prony_measure::{Row, Schedule};
 use server::FakeServer;
-use std::sync::atomic::AtomicBool;
-use support::{Selects, engines, plan, target_at};
+use support::{Selects, engines, job, plan, target_at};
 
 /// Resident memory of this process, bytes.
 fn resident() -> u64 {
@@ -44,16 +43,8 @@ fn ten_thousand_connections_fit_into_150_megabytes() {
         plan.io = io;
         let before = resident();
         let mut peak = Peak::default();
-        let job = Job {
-            program: &Selects::new(),
-            target: &target_at(server.port),
-            tcp_target: None,
-            plan: &plan,
-            seed: 1,
-            interrupt: &AtomicBool::new(false),
-            tap: None,
-            refused: None,
-        };
+        let (program, target) = (Selects::new(), target_at(server.port));
+        let job = job(&program, &plan, &target);
         let driven = run(&job, &mut peak).expect("the run starts");
         assert_eq!(driven.collected.measured.health.connections, clients as u32);
         let each = (peak.0 - before) / clients;

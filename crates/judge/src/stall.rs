@@ -102,23 +102,9 @@ fn stretches(still: &[&Second]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::healthy;
+    use crate::sample::{healthy, with_series};
     use prony_store::Event;
     use serde_json::json;
-
-    /// A run whose measured seconds, after 10 s of warm-up, have these counts.
-    fn with(counts: &[u64]) -> Run {
-        let mut run = healthy();
-        let second = |(at, &committed): (usize, &u64)| Second {
-            at_s: 10.0 + at as f64,
-            seconds: 1.0,
-            part: "measured".to_owned(),
-            committed,
-            ..Second::default()
-        };
-        run.series = counts.iter().enumerate().map(second).collect();
-        run
-    }
 
     #[test]
     fn seconds_in_which_nothing_ends_are_counted_and_named() {
@@ -127,7 +113,7 @@ mod tests {
             counts[at] = 0;
         }
         counts[12] = 99;
-        let check = check(&with(&counts)).expect("a stall");
+        let check = check(&with_series(&counts)).expect("a stall");
         assert_eq!(check.severity, Severity::Caveat);
         assert!(check.finding.contains("In 4 of 20 seconds"), "{check:?}");
         let named = "from 13 s to 16 s and from 22 s to 23 s after";
@@ -138,23 +124,23 @@ mod tests {
     #[test]
     fn steady_and_slow_runs_have_none() {
         assert_eq!(check(&healthy()), None, "no series");
-        assert_eq!(check(&with(&[1000; 20])), None);
+        assert_eq!(check(&with_series(&[1000; 20])), None);
         let mut counts = [1000; 20];
         counts[7] = 100;
-        assert_eq!(check(&with(&counts)), None, "a tenth of the median");
+        assert_eq!(check(&with_series(&counts)), None, "a tenth of the median");
         let mut slow = [19; 20];
         slow[7] = 0;
-        assert_eq!(check(&with(&slow)), None, "too few to tell");
+        assert_eq!(check(&with_series(&slow)), None, "too few to tell");
         slow = [20; 20];
         slow[7] = 0;
-        assert!(check(&with(&slow)).is_some());
+        assert!(check(&with_series(&slow)).is_some());
     }
 
     #[test]
     fn what_is_failed_or_rolled_back_has_ended_too() {
         let mut counts = [1000; 20];
         counts[7] = 0;
-        let mut run = with(&counts);
+        let mut run = with_series(&counts);
         run.series[7].failed = 200;
         assert_eq!(check(&run), None);
     }
@@ -163,7 +149,7 @@ mod tests {
     fn warm_up_part_seconds_and_outages_do_not_count() {
         let mut counts = [1000; 20];
         counts[7] = 0;
-        let stalled = with(&counts);
+        let stalled = with_series(&counts);
         assert!(check(&stalled).is_some());
         let mut run = stalled.clone();
         run.series[7].part = "warmup".to_owned();
@@ -190,7 +176,7 @@ mod tests {
         let mut counts = [1000; 20];
         counts[18] = 5;
         counts[19] = 1;
-        let mut run = with(&counts);
+        let mut run = with_series(&counts);
         assert!(check(&run).is_some());
         run.plan = json!({ "run": { "transactions": 1000 } });
         assert_eq!(check(&run), None);
@@ -202,7 +188,7 @@ mod tests {
         for at in [1, 4, 7, 10, 13, 16] {
             counts[at] = 0;
         }
-        let finding = check(&with(&counts)).expect("stalls").finding;
+        let finding = check(&with_series(&counts)).expect("stalls").finding;
         assert!(finding.contains("2 times more"), "{finding}");
     }
 }

@@ -17,6 +17,7 @@ pub mod file;
 mod observe;
 pub mod plan;
 mod problem;
+mod random;
 mod read;
 pub mod scenario;
 mod section;
@@ -34,4 +35,5 @@ pub use plan::{
     Arrival, DrivePlan, IoEngine, Pace, Plan, QueryMode, ServerPlan, Stop, WorkloadPlan,
 };
 pub use problem::{Place, Problem, Problems};
+pub use random::{SplitMix, splitmix64};
 pub use sheet::{AsOf, Sheet};

@@ -40,16 +40,7 @@ impl Asked {
     /// Where the text is not TOML: that one problem, since nothing behind it can be trusted.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, Problems> {
         let source = Source { file, text };
-        let root = DeTable::parse(text).map_err(|error| {
-            // The error's own text would quote the line.
-            let offset = error.span().map_or(text.len(), |span| span.start);
-            let message = format!("is not TOML: {}", error.message());
-            let problem = Problem::new(source.place(offset, ""), message);
-            Problems(vec![problem.hint(
-                "the other problems show when the file can be read; a plan looks as in \
-                 `prony plan schema`",
-            )])
-        })?;
+        let root = source.root("a plan looks as in `prony plan schema`")?;
         Ok(read(source, root.get_ref()).0)
     }
 }

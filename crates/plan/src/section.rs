@@ -6,7 +6,7 @@
 use crate::asked::{Given, Placed};
 use crate::choice::Choice;
 use crate::duration::{parse_duration, shorten};
-use crate::problem::{Place, Problem};
+use crate::problem::{Place, Problem, Problems};
 use crate::suggest;
 use std::time::Duration;
 use toml::Spanned;
@@ -19,7 +19,23 @@ pub(crate) struct Source<'a> {
     pub(crate) text: &'a str,
 }
 
-impl Source<'_> {
+impl<'a> Source<'a> {
+    /// The whole text as a table; `hint` says where a good one is to be seen.
+    ///
+    /// # Errors
+    /// Where the text is not TOML: that one problem, since nothing behind it can be trusted.
+    pub(crate) fn root(&self, hint: &str) -> Result<Spanned<DeTable<'a>>, Problems> {
+        DeTable::parse(self.text).map_err(|error| {
+            // The error's own text would quote the line.
+            let offset = error.span().map_or(self.text.len(), |span| span.start);
+            let message = format!("is not TOML: {}", error.message());
+            let problem = Problem::new(self.place(offset, ""), message);
+            Problems(vec![problem.hint(format!(
+                "the other problems show when the file can be read; {hint}"
+            ))])
+        })
+    }
+
     /// The place of a key or value that starts at this byte.
     pub(crate) fn place(&self, offset: usize, key: impl Into<String>) -> Place {
         let before = self.text.get(..offset).unwrap_or(self.text);

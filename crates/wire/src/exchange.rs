@@ -10,9 +10,10 @@ use crate::violation::Violation;
 use crate::{Agreed, Row, ServerError, mysql};
 
 /// State of a session's transaction block, as the server tells with each reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Block {
     /// No block is open.
+    #[default]
     Idle,
     /// Inside a block.
     Open,

@@ -1,38 +1,7 @@
 //! In steady state a request and its reply allocate nothing.
 
+use prony_allocations::allocations_of;
 use prony_wire::{Agreed, Exchange, Fed, QueryMode, Statement, Statements, Value};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-/// Counts what each thread allocates.
-struct Counting;
-
-thread_local! {
-    static ALLOCATED: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: every call is passed on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATED.set(ALLOCATED.get() + 1);
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(at, layout) }
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATED.set(ALLOCATED.get() + 1);
-        // SAFETY: as the caller promises.
-        unsafe { System.realloc(at, layout, size) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 /// One execution of each statement, as a batch, and a look at the rows.
 fn transaction(exchange: &mut Exchange, statements: &[Statement; 2], n: i64, replies: &[u8]) {
@@ -75,9 +44,10 @@ fn no_request_allocates() {
     for n in 0..10 {
         transaction(&mut exchange, &statements, n, execute);
     }
-    let before = ALLOCATED.get();
-    for n in 0..1000 {
-        transaction(&mut exchange, &statements, n, execute);
-    }
-    assert_eq!(ALLOCATED.get() - before, 0);
+    let allocations = allocations_of(|| {
+        for n in 0..1000 {
+            transaction(&mut exchange, &statements, n, execute);
+        }
+    });
+    assert_eq!(allocations, 0);
 }

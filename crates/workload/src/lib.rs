@@ -22,8 +22,6 @@ pub mod workload;
 mod catalog;
 mod catalog_mysql;
 mod copy_binary;
-#[cfg(test)]
-mod counting;
 mod distinct;
 mod fields;
 mod findings;

@@ -5,6 +5,8 @@
 //! splitmix64 (Steele, Lea, Flood); a run's seed gives each client a generator of its own, in the
 //! order in which pgbench does it, so that one seed means one sequence of transactions in both.
 
+use prony_plan::splitmix64;
+
 /// A generator of 64-bit numbers with 128 bits of state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Random {
@@ -64,11 +66,6 @@ impl Random {
                 return low.wrapping_add(offset as i64);
             }
         }
-    }
-
-    /// How long to the next event of a Poisson process, in the unit of `mean`, rounded.
-    pub fn poisson_gap(&mut self, mean: f64) -> i64 {
-        (-(1.0 - self.unit()).ln() * mean + 0.5) as i64
     }
 
     /// A number from 0 (included) to 1 (not included): the top 52 bits of one draw.
@@ -204,16 +201,6 @@ fn within(low: i64, high: i64, place: f64) -> i64 {
 /// How many whole numbers there are from `low` to `high`.
 fn width(low: i64, high: i64) -> f64 {
     high.wrapping_sub(low).wrapping_add(1) as f64
-}
-
-/// Steps `counter` and mixes it.
-#[inline]
-pub(crate) fn splitmix64(counter: &mut u64) -> u64 {
-    *counter = counter.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut mixed = *counter;
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ (mixed >> 31)
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub use compare::CompareArgs;
 pub use load::{LoadArgs, TablesArgs};
 pub use price::PriceArgs;
 pub use report::{ReportArgs, VerifyArgs};
-pub use run::RunArgs;
+pub use run::{KeepingArgs, RunArgs};
 pub use scenarios::{CachedArgs, CachedOf, ReproduceArgs, ScenariosArgs};
 pub use stored::{RunsArgs, ShowArgs};
 

@@ -212,6 +212,13 @@ pub struct RunArgs {
     #[arg(long, help_heading = "Result")]
     pub json: bool,
 
+    #[command(flatten)]
+    pub keeping: KeepingArgs,
+}
+
+/// What is kept of a run, and shown of it meanwhile.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct KeepingArgs {
     /// Do not store the run
     #[arg(long, help_heading = "Result")]
     pub no_store: bool,

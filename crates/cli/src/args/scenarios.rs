@@ -2,7 +2,7 @@
 //!
 //! In: clap. Out: plain values. Must never: decide what a value means.
 
-use super::ServerArgs;
+use super::{KeepingArgs, ServerArgs};
 use clap::{Args, ValueEnum};
 use prony_plan::parse_duration;
 use prony_plan::scenario::{parse_share, parse_shrink};
@@ -109,14 +109,8 @@ pub struct ReproduceArgs {
     #[arg(long, help_heading = "Result")]
     pub json: bool,
 
-    /// Do not store the run
-    #[arg(long, help_heading = "Result")]
-    pub no_store: bool,
-
-    /// Time between lines of progress where stderr is not a terminal; 0s shows no progress
-    #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "Result",
-          value_parser = parse_duration)]
-    pub progress: Duration,
+    #[command(flatten)]
+    pub keeping: KeepingArgs,
 }
 
 /// How much of the data the server is to hold in memory.

@@ -91,8 +91,8 @@ fn ordered(
         plan,
         download: args.download,
         json: args.json,
-        store: !args.no_store,
-        progress: args.progress,
+        store: !args.keeping.no_store,
+        progress: args.keeping.progress,
     })
 }
 

@@ -5,7 +5,7 @@
 #[allow(dead_code)]
 mod support;
 
-use prony_drive::{Driven, Incident, Job, run};
+use prony_drive::{Driven, Incident, run};
 use prony_measure::ErrorClass;
 use prony_plan::{DrivePlan, IoEngine, QueryMode};
 use prony_server::embedded::{MariaDb, MariaDbOptions, shared_mariadb};
@@ -14,9 +14,8 @@ use prony_session::{Db, DbError, Outcome, Program, User, UserId};
 use prony_wire::{Statement, Statements, Value};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use support::{Watch, engines, plan};
+use support::{Watch, engines, job, plan};
 
 const CLIENTS: u32 = 8;
 
@@ -26,17 +25,7 @@ fn target(url: &str) -> Target {
 }
 
 fn drive(program: &dyn Program, plan: &DrivePlan, target: &Target) -> Driven {
-    let job = Job {
-        program,
-        target,
-        tcp_target: None,
-        plan,
-        seed: 1,
-        interrupt: &AtomicBool::new(false),
-        tap: None,
-        refused: None,
-    };
-    run(&job, &mut Watch::default()).expect("the run starts")
+    run(&job(program, plan, target), &mut Watch::default()).expect("the run starts")
 }
 
 /// One statement of each kind, in numbered placeholders as all programs have them.

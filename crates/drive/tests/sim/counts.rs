@@ -1,10 +1,11 @@
 //! Counts of queries: in the second of the reply, in the totals, in no figure of another part.
 
-use super::*;
-use prony_drive::{Job, Observer, Start, run_simulated};
+use crate::support::*;
+use prony_drive::{Driven, Observer, Start, run_simulated};
 use prony_measure::{Queries, Query, Row, Schedule};
-use prony_plan::DrivePlan;
-use prony_session::{DbError, Program};
+use prony_plan::{DrivePlan, Stop};
+use prony_session::{Db, DbError, Outcome, Program};
+use std::time::Duration;
 
 /// Keeps what each row counted.
 #[derive(Default)]
@@ -19,17 +20,9 @@ impl Observer for Seconds {
 }
 
 fn simulated(program: &dyn Program, plan: &DrivePlan, delay_ns: u64) -> (Driven, Vec<Queries>) {
-    let (interrupt, mut seconds) = (AtomicBool::new(false), Seconds::default());
-    let job = Job {
-        program,
-        target: &target(),
-        tcp_target: None,
-        plan,
-        seed: 1,
-        interrupt: &interrupt,
-        tap: None,
-        refused: None,
-    };
+    let mut seconds = Seconds::default();
+    let target = target();
+    let job = job(program, plan, &target);
     let driven = run_simulated(&job, stamped(), after(delay_ns), &mut seconds).unwrap();
     (driven, seconds.0)
 }

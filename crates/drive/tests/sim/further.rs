@@ -1,9 +1,11 @@
 //! Users that open their connections themselves, and more than one.
 
-use super::*;
-use prony_drive::{Error, Job, run_simulated};
-use prony_session::{Ended, Program, UserId};
-use std::sync::atomic::AtomicUsize;
+use crate::support::*;
+use prony_drive::io::sim::{Answer, Machine, Script};
+use prony_drive::{Driven, Error, Incident, Job, run_simulated};
+use prony_session::{Db, Ended, Outcome, Program, User, UserId};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// Runs them against a server that takes 2 ms for a statement. Gives how often the loop told of a refusal,
 /// too.
@@ -13,16 +15,10 @@ fn run(users: u32, refuse: fn(u64) -> bool) -> (Result<Driven, Error>, usize) {
         assert_eq!(failures.len(), 1);
         told.fetch_add(1, Ordering::Relaxed);
     };
-    let interrupt = AtomicBool::new(false);
+    let (plan, target) = (plan(users, 1.0), target());
     let job = Job {
-        program: &Several,
-        target: &target(),
-        tcp_target: None,
-        plan: &plan(users, 1.0),
-        seed: 1,
-        interrupt: &interrupt,
-        tap: None,
         refused: Some(&hear),
+        ..job(&Several, &plan, &target)
     };
     let server = Server {
         refuse,
@@ -83,19 +79,12 @@ fn run_on(
     machine: Machine,
     script: impl Script + Send,
 ) -> Driven {
-    let job = Job {
-        program,
-        target: &prony_server::Target {
-            connect_timeout: Some(Duration::from_secs(2)),
-            ..target()
-        },
-        tcp_target: None,
-        plan: &plan(clients, seconds),
-        seed: 1,
-        interrupt: &AtomicBool::new(false),
-        tap: None,
-        refused: None,
+    let target = prony_server::Target {
+        connect_timeout: Some(Duration::from_secs(2)),
+        ..target()
     };
+    let plan = plan(clients, seconds);
+    let job = job(program, &plan, &target);
     run_simulated(&job, machine, script, &mut Watch::default()).expect("it starts")
 }
 

@@ -1,8 +1,8 @@
 //! What users do before the common start.
 
-use super::*;
-use prony_drive::{Error, Job, run_simulated};
-use prony_session::{Ended, Program, User, UserId};
+use crate::support::*;
+use prony_drive::{Driven, Error, run_simulated};
+use prony_session::{Db, Ended, Outcome, Program, User, UserId};
 use std::sync::{Arc, Mutex};
 
 /// Users that ask `client` times 10 statements before the gate, and then one after the other.
@@ -53,17 +53,8 @@ fn simulated(fails: bool) -> (Result<Driven, Error>, Vec<u64>) {
         passed: Arc::default(),
         fails,
     };
-    let interrupt = AtomicBool::new(false);
-    let job = Job {
-        program: &program,
-        target: &target(),
-        tcp_target: None,
-        plan: &plan(4, 2.0),
-        seed: 1,
-        interrupt: &interrupt,
-        tap: None,
-        refused: None,
-    };
+    let (plan, target) = (plan(4, 2.0), target());
+    let job = job(&program, &plan, &target);
     let driven = run_simulated(&job, stamped(), after(10 * MS), &mut Watch::default());
     let passed = program.passed.lock().expect("one thread").clone();
     (driven, passed)

@@ -1,7 +1,10 @@
 //! What the clients of a run share: a number of starts, a queue of them, several servers.
 
-use super::*;
+use crate::support::*;
 use prony_drive::Incident;
+use prony_drive::io::sim::{Answer, Script};
+use prony_plan::{Arrival, Pace, Stop};
+use std::time::Duration;
 
 fn shared(clients: u32, transactions: u64, within_s: f64) -> prony_plan::DrivePlan {
     let mut plan = plan(clients, 1.0);
@@ -120,11 +123,7 @@ fn a_queue_that_is_full_ends_the_run() {
 #[test]
 fn each_second_knows_how_many_wait() {
     let mut plan = plan(1, 3.0);
-    plan.pace = Pace::Rate {
-        rate_tps: 1000.0,
-        arrival: Arrival::Even,
-        queue_max: None,
-    };
+    plan.pace = evenly(1000.0);
     let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(2 * MS)).unwrap();
     // Half of the starts are taken.
     let health = driven.collected.measured.health;

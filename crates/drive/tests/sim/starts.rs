@@ -1,13 +1,11 @@
 //! Ends and starts as other tools have them: starts that stop while what started goes on, starts
 //! that are skipped, clients that end with their connection; and the tap on the samples.
 
-use super::{MS, stamped};
 use crate::support::*;
 use prony_drive::io::sim::Answer;
 use prony_drive::{Incident, Job, Tap};
 use prony_measure::Sample;
-use prony_plan::{Arrival, DrivePlan, Pace, Stop};
-use std::sync::atomic::AtomicBool;
+use prony_plan::{DrivePlan, Stop};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -48,11 +46,7 @@ fn a_sleep_that_began_in_time_is_slept_to_its_end() {
 #[test]
 fn hopeless_starts_are_skipped_and_slow_transactions_are_late() {
     let mut plan = starts_for_a_second(1);
-    plan.pace = Pace::Rate {
-        rate_tps: 100.0,
-        arrival: Arrival::Even,
-        queue_max: None,
-    };
+    plan.pace = evenly(100.0);
     plan.latency_limit = Some(Duration::from_millis(20));
     let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(50 * MS)).unwrap();
     let measured = &driven.collected.measured;
@@ -73,11 +67,7 @@ fn hopeless_starts_are_skipped_and_slow_transactions_are_late() {
 #[test]
 fn skipped_starts_count_towards_a_clients_number() {
     let mut plan = starts_for_a_second(1);
-    plan.pace = Pace::Rate {
-        rate_tps: 100.0,
-        arrival: Arrival::Even,
-        queue_max: None,
-    };
+    plan.pace = evenly(100.0);
     plan.latency_limit = Some(Duration::from_millis(20));
     plan.stop = Stop::Transactions(30);
     let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(50 * MS)).unwrap();
@@ -135,17 +125,11 @@ impl Tap for Recording {
 #[test]
 fn a_tap_sees_every_sample_with_its_client() {
     let seen = Arc::new(Mutex::new(Seen::default()));
-    let (program, plan) = (Selects::new(), starts_for_a_second(3));
+    let (program, plan, target) = (Selects::new(), starts_for_a_second(3), target());
     let tap = |_| Box::new(Recording(Arc::clone(&seen))) as Box<dyn Tap>;
     let job = Job {
-        program: &program,
-        target: &target(),
-        tcp_target: None,
-        plan: &plan,
-        seed: 1,
-        interrupt: &AtomicBool::new(false),
         tap: Some(&tap),
-        refused: None,
+        ..job(&program, &plan, &target)
     };
     let driven =
         prony_drive::run_simulated(&job, stamped(), after(10 * MS), &mut Watch::default()).unwrap();

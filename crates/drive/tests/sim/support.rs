@@ -3,7 +3,7 @@
 use prony_drive::io::sim::{Act, Answer, Machine, Script};
 use prony_drive::{Driven, Error, Job, Observer, Start, run_simulated};
 use prony_measure::{Row, Schedule};
-use prony_plan::{DrivePlan, IoEngine, Pace, QueryMode, Stop};
+use prony_plan::{Arrival, DrivePlan, IoEngine, Pace, QueryMode, Stop};
 use prony_server::{Environment, Target, resolve};
 use prony_session::{Db, DbError, Ended, Outcome, Program, User, UserId};
 use prony_wire::{Statement, Statements};
@@ -138,6 +138,17 @@ pub fn repeat(body: fn(&mut Db) -> Body<'_>) -> impl Program {
 
 pub type Body<'a> = std::pin::Pin<Box<dyn Future<Output = Result<Outcome, DbError>> + 'a>>;
 
+/// A millisecond.
+pub const MS: u64 = 1_000_000;
+
+/// A machine whose kernel stamps what arrives and leaves.
+pub fn stamped() -> Machine {
+    Machine {
+        stamps: true,
+        ..Machine::default()
+    }
+}
+
 /// A plan of this many clients and seconds, closed loop.
 pub fn plan(clients: u32, seconds: f64) -> DrivePlan {
     DrivePlan {
@@ -157,6 +168,15 @@ pub fn plan(clients: u32, seconds: f64) -> DrivePlan {
         tcp_sample: 0,
         seed: None,
         pin: false,
+    }
+}
+
+/// Starts at this rate, all gaps the same.
+pub fn evenly(rate_tps: f64) -> Pace {
+    Pace::Rate {
+        rate_tps,
+        arrival: Arrival::Even,
+        queue_max: None,
     }
 }
 
@@ -191,6 +211,21 @@ impl Observer for Watch {
     }
 }
 
+/// A run that nobody interrupts or listens to.
+pub fn job<'a>(program: &'a dyn Program, plan: &'a DrivePlan, target: &'a Target) -> Job<'a> {
+    static NEVER: AtomicBool = AtomicBool::new(false);
+    Job {
+        program,
+        target,
+        tcp_target: None,
+        plan,
+        seed: 1,
+        interrupt: &NEVER,
+        tap: None,
+        refused: None,
+    }
+}
+
 pub fn simulate(
     program: &dyn Program,
     plan: &DrivePlan,
@@ -198,17 +233,8 @@ pub fn simulate(
     script: impl Script + Send,
 ) -> Result<(Driven, Watch), Error> {
     let mut watch = Watch::default();
-    let interrupt = AtomicBool::new(false);
-    let job = Job {
-        program,
-        target: &target(),
-        tcp_target: None,
-        plan,
-        seed: 1,
-        interrupt: &interrupt,
-        tap: None,
-        refused: None,
-    };
+    let target = target();
+    let job = job(program, plan, &target);
     let driven = run_simulated(&job, machine, script, &mut watch)?;
     Ok((driven, watch))
 }

@@ -15,23 +15,12 @@ use prony_session::{Outcome, Program};
 use server::{FakeServer, replies_due};
 use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
-use support::{Selects, Several, Watch, engines, plan, repeat, target_at};
+use support::{Selects, Several, Watch, engines, job, plan, repeat, target_at};
 
 fn drive(program: &dyn Program, plan: &DrivePlan, port: u16) -> Driven {
-    let job = Job {
-        program,
-        target: &target_at(port),
-        tcp_target: None,
-        plan,
-        seed: 1,
-        interrupt: &AtomicBool::new(false),
-        tap: None,
-        refused: None,
-    };
-    run(&job, &mut Watch::default()).expect("the run starts")
+    run(&job(program, plan, &target_at(port)), &mut Watch::default()).expect("the run starts")
 }
 
 #[test]
@@ -82,15 +71,10 @@ fn further_connections_are_those_of_the_servers() {
     for io in engines() {
         let mut plan = plan(4, 0.5);
         plan.io = io;
+        let (target, dead) = (target_at(server.port), target_at(1));
         let job = Job {
-            program: &Several,
-            target: &target_at(server.port),
-            tcp_target: Some(&target_at(1)),
-            plan: &plan,
-            seed: 1,
-            interrupt: &AtomicBool::new(false),
-            tap: None,
-            refused: None,
+            tcp_target: Some(&dead),
+            ..job(&Several, &plan, &target)
         };
         let driven = run(&job, &mut Watch::default()).expect("all are let in");
         assert!(driven.events.is_empty(), "{io:?}: {:?}", driven.events);

@@ -122,9 +122,9 @@ fn what_is_the_same_is_not_listed_and_what_is_unknown_is() {
     assert!(differences(&own).is_empty() && deviations(&own).is_empty());
 }
 
-/// A run that asked for a share of its data of 100 bytes in so many bytes, with a cache of 30, and
-/// found so many pages of a hundred there.
-fn with_cache(share: f64, of_bytes: u64, hits: u64) -> CachedSeen {
+/// A run that asked for a share of its data of 100 bytes in so many bytes, with a cache of its own of
+/// so many, and found so many pages of a hundred there.
+fn with_cache(share: f64, of_bytes: u64, cache_bytes: u64, hits: u64) -> CachedSeen {
     let mut run = of(&[]);
     run.cached = Some(Cached {
         share,
@@ -135,7 +135,7 @@ fn with_cache(share: f64, of_bytes: u64, hits: u64) -> CachedSeen {
     let seconds = run.measured.seconds / 2.0;
     let seen = run.observed.get_or_insert_default();
     seen.before = Some(ServerState {
-        cache_bytes: Some(30),
+        cache_bytes: Some(cache_bytes),
         database_bytes: Some(100),
         ..ServerState::default()
     });
@@ -161,7 +161,7 @@ fn a_cached_share_is_seen_in_sizes_and_in_the_hit_ratio() {
         (0.5, 55, 100, true),
         (0.3, 55, 60, false),
     ] {
-        let seen = with_cache(share, of_bytes, hits);
+        let seen = with_cache(share, of_bytes, 30, hits);
         assert_eq!(seen.fits, Some(fits), "{share} {of_bytes} {hits}");
         assert_eq!((seen.holds, seen.data_bytes), (Some(0.3), Some(100)));
     }
@@ -174,28 +174,8 @@ fn a_cached_share_is_seen_in_sizes_and_in_the_hit_ratio() {
 
 #[test]
 fn all_of_the_data_in_the_own_cache_is_all_of_the_pages() {
-    let mut run = of(&[]);
-    let (from_s, _) = watch::window_s(&run);
-    let seconds = run.measured.seconds / 2.0;
-    run.cached = Some(Cached {
-        share: 1.0,
-        of_bytes: 110,
-        ..Cached::default()
-    });
     for (hits, fits) in [(100, true), (90, false)] {
-        let seen = run.observed.get_or_insert_default();
-        seen.before = Some(ServerState {
-            cache_bytes: Some(110),
-            database_bytes: Some(100),
-            ..ServerState::default()
-        });
-        seen.series = vec![ServerSecond {
-            at_s: from_s,
-            seconds,
-            cache_hits: Some(hits),
-            cache_reads: Some(100 - hits),
-            ..ServerSecond::default()
-        }];
-        assert_eq!(cached(&run).expect("asked for").fits, Some(fits), "{hits}");
+        let seen = with_cache(1.0, 110, 110, hits);
+        assert_eq!(seen.fits, Some(fits), "{hits}");
     }
 }

@@ -15,6 +15,7 @@ pub use asked::{AskedExperiment, AskedVariant, merged};
 
 use crate::choice::Choice;
 use crate::plan::Plan;
+use crate::random::SplitMix;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -116,7 +117,7 @@ impl Experiment {
             turns.extend(all().flat_map(|one| (1..=self.repeats).map(move |nth| turn(one, nth))));
             return turns;
         }
-        let mut random = SplitMix(seed);
+        let mut random = SplitMix::new(seed);
         for repeat in 1..=self.repeats {
             let mut places: Vec<usize> = all().collect();
             match self.order {
@@ -127,27 +128,6 @@ impl Experiment {
             turns.extend(places.into_iter().map(|one| turn(one, repeat)));
         }
         turns
-    }
-}
-
-/// SplitMix64 (Steele, Lea and Flood, 2014): the same order on every machine.
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Fisher and Yates. With at most a hundred places the remainder favours none that could be seen.
-    fn shuffle(&mut self, places: &mut [usize]) {
-        for last in (1..places.len()).rev() {
-            let other = self.next() % (last as u64 + 1);
-            places.swap(last, other as usize);
-        }
     }
 }
 

@@ -105,14 +105,7 @@ fn refused(section: &Section<'_, '_>) -> Vec<String> {
 /// Where the text is not TOML: that one problem, since nothing behind it can be trusted.
 pub(super) fn read(file: &str, text: &str) -> Result<Written, Problems> {
     let source = Source { file, text };
-    let root = DeTable::parse(text).map_err(|error| {
-        let offset = error.span().map_or(text.len(), |span| span.start);
-        let message = format!("is not TOML: {}", error.message());
-        let problem = Problem::new(source.place(offset, ""), message);
-        Problems(vec![problem.hint(
-            "the other problems show when the file can be read; plans/prices has an example",
-        )])
-    })?;
+    let root = source.root("plans/prices has an example")?;
     let root = root.get_ref();
     let mut written = Written::default();
     let general = head(source, root, &mut written);

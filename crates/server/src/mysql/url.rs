@@ -23,16 +23,7 @@ pub(crate) fn strip_scheme(text: &str) -> Option<&str> {
 /// names.
 pub(super) fn read(rest: &str, options: &mut Options) -> Result<Vec<Host>, Error> {
     let parts = split(rest)?;
-    if parts
-        .hosts
-        .iter()
-        .any(|(host, port)| host.contains('@') || port.contains('@'))
-    {
-        return Err(Error::conninfo(
-            "the host part of the URL contains a second \"@\"",
-            "write %40 for an \"@\" in the user name or password",
-        ));
-    }
+    parts.refuse_second_at("URL")?;
     let mut set = |name: &str, raw: Option<&str>| -> Result<(), Error> {
         if let Some(raw) = raw.filter(|raw| !raw.is_empty()) {
             let value = decode(raw, &format!("the {name}"))?;

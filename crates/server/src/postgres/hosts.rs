@@ -7,7 +7,9 @@ use super::environment::Environment;
 use super::options::{Options, Origin};
 use crate::error::Error;
 use crate::target::{Address, Endpoint};
+use prony_plan::SplitMix;
 use prony_wire::Secret;
+use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
@@ -152,7 +154,7 @@ pub(crate) fn resolve(
     shuffle: bool,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Endpoint>, Error> {
-    let mut random = shuffle.then(Random::new);
+    let mut random = shuffle.then(random);
     if let Some(random) = &mut random {
         random.shuffle(&mut specs);
     }
@@ -233,32 +235,8 @@ fn lookup(host: &str, port: u16) -> std::io::Result<Vec<Address>> {
     }
 }
 
-/// SplitMix64, seeded by the system: enough to spread clients over hosts.
-struct Random(u64);
-
-impl Random {
-    fn new() -> Self {
-        // The standard library keys its hash maps from the system's random source.
-        Random(
-            std::collections::hash_map::RandomState::new()
-                .build_hasher()
-                .finish(),
-        )
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Fisher and Yates.
-    fn shuffle<T>(&mut self, list: &mut [T]) {
-        for last in (1..list.len()).rev() {
-            let other = (self.next() % (last as u64 + 1)) as usize;
-            list.swap(last, other);
-        }
-    }
+/// Seeded by the system, from which the standard library keys its hash maps: enough to spread clients
+/// over hosts.
+fn random() -> SplitMix {
+    SplitMix::new(RandomState::new().build_hasher().finish())
 }

@@ -67,15 +67,21 @@ fn identity(options: &Options, env: &Environment) -> Result<Option<Identity>, Er
     Ok(Some((chain, private_key(&key)?, cert)))
 }
 
-/// Reads a private key that nobody else can read.
-pub(crate) fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
-    let what = "private key file";
-    let fail = |problem: &str, hint: &str| Error::File {
-        what,
+/// What messages call the file.
+const KEY_FILE: &str = "private key file";
+
+fn key_error(path: &Path, problem: &str, hint: &str) -> Error {
+    Error::File {
+        what: KEY_FILE,
         path: path.to_owned(),
         problem: problem.to_owned(),
         hint: hint.to_owned(),
-    };
+    }
+}
+
+/// Reads a private key that nobody else can read.
+pub(crate) fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
+    let fail = |problem: &str, hint: &str| key_error(path, problem, hint);
     let check = "check the path and its permissions";
     let meta = std::fs::metadata(path).map_err(|e| fail(&e.to_string(), check))?;
     if !meta.is_file() {
@@ -98,14 +104,8 @@ pub(crate) fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> 
 /// # Errors
 /// A file that cannot be read, or holds no key.
 pub(crate) fn unguarded_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
-    let what = "private key file";
-    let fail = |problem: &str, hint: &str| Error::File {
-        what,
-        path: path.to_owned(),
-        problem: problem.to_owned(),
-        hint: hint.to_owned(),
-    };
-    let bytes = read(path, what)?;
+    let fail = |problem: &str, hint: &str| key_error(path, problem, hint);
+    let bytes = read(path, KEY_FILE)?;
     let text = String::from_utf8_lossy(&bytes);
     if text.contains("BEGIN ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED") {
         return Err(fail(

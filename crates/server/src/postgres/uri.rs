@@ -47,6 +47,24 @@ pub(crate) struct Parts<'a> {
     pub query: Option<&'a str>,
 }
 
+impl Parts<'_> {
+    /// `what` is the name by which the user knows such a text.
+    ///
+    /// # Errors
+    ///
+    /// A host or port that holds an `@`: most likely it belongs to the password.
+    pub(crate) fn refuse_second_at(&self, what: &str) -> Result<(), Error> {
+        let mut texts = self.hosts.iter().flat_map(|(host, port)| [host, port]);
+        match texts.any(|text| text.contains('@')) {
+            true => Err(Error::conninfo(
+                format!("the host part of the {what} contains a second \"@\""),
+                "write %40 for an \"@\" in the user name or password",
+            )),
+            false => Ok(()),
+        }
+    }
+}
+
 /// Splits what follows the scheme ("Connection URIs"), without decoding.
 ///
 /// # Errors
@@ -119,16 +137,7 @@ fn host(rest: &str) -> Result<(&str, &str), Error> {
 /// Malformed brackets, percent signs or query, unknown keywords.
 pub(crate) fn parse(rest: &str) -> Result<Vec<(&'static Keyword, String)>, Error> {
     let parts = split(rest)?;
-    if parts
-        .hosts
-        .iter()
-        .any(|(host, port)| host.contains('@') || port.contains('@'))
-    {
-        return Err(Error::conninfo(
-            "the host part of the URI contains a second \"@\"",
-            "write %40 for an \"@\" in the user name or password",
-        ));
-    }
+    parts.refuse_second_at("URI")?;
     let mut pairs = Vec::new();
     let mut push = |name: &str, raw: &str, what: &str| -> Result<(), Error> {
         if !raw.is_empty() {

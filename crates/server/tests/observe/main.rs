@@ -4,6 +4,7 @@ mod maria;
 mod postgres;
 
 use prony_server::observe::Counters;
+use prony_server::observe::machine::neighbour;
 use prony_server::{Control, Environment, Target, resolve};
 use std::path::Path;
 
@@ -26,6 +27,16 @@ fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
     panic!("never: {what}");
+}
+
+/// The process and thread that serve a connection to the server with this process on this machine.
+fn serving(control: &mut Control, root: Option<u32>) -> (u32, Option<u32>) {
+    let near = neighbour(control);
+    assert_eq!(near.shared, Some(true), "{near:?}");
+    let processes = near.processes.expect("its process");
+    assert_eq!(Some(processes.root), root);
+    assert!(processes.cpu_s().unwrap() > 0.0);
+    near.serving.expect("its process and thread")
 }
 
 /// What both products must show.

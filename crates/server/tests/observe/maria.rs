@@ -1,9 +1,9 @@
 //! MariaDB.
 
-use super::{connect, eventually, usual};
+use super::{connect, eventually, serving, usual};
 use prony_server::embedded::shared_mariadb;
 use prony_server::observe::counters::Checkpoint;
-use prony_server::observe::machine::{neighbour, task_cpu_s};
+use prony_server::observe::machine::task_cpu_s;
 use prony_server::observe::{Reader, observe, state};
 
 /// The URL of a database of the test's own.
@@ -153,13 +153,7 @@ fn a_server_on_this_machine_is_found_by_its_process() {
         server.url(),
         server.tcp_url_with_password().reveal().to_owned(),
     ] {
-        let mut control = connect(&url);
-        let near = neighbour(&mut control);
-        assert_eq!(near.shared, Some(true), "{near:?}");
-        let processes = near.processes.expect("its process");
-        assert_eq!(Some(processes.root), server.pid());
-        assert!(processes.cpu_s().unwrap() > 0.0);
-        let (process, thread) = near.serving.expect("its thread");
+        let (process, thread) = serving(&mut connect(&url), server.pid());
         assert!(task_cpu_s(process, thread).is_some());
     }
 }

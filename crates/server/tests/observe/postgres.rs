@@ -1,9 +1,9 @@
 //! PostgreSQL.
 
-use super::{connect, eventually, usual};
+use super::{connect, eventually, serving, usual};
 use prony_server::embedded::{Options, Server, find, shared};
 use prony_server::observe::counters::{Activity, Checkpoint};
-use prony_server::observe::machine::{neighbour, task_cpu_s};
+use prony_server::observe::machine::task_cpu_s;
 use prony_server::observe::{Reader, observe, round_trip, state};
 use prony_server::{Control, resolve};
 
@@ -299,12 +299,7 @@ fn a_server_on_this_machine_is_found_by_its_process() {
         server.tcp_url_with_password().reveal().to_owned(),
     ] {
         let mut control = connect(&url);
-        let near = neighbour(&mut control);
-        assert_eq!(near.shared, Some(true), "{near:?}");
-        let processes = near.processes.expect("its process");
-        assert_eq!(Some(processes.root), server.pid());
-        assert!(processes.cpu_s().unwrap() > 0.0);
-        let (process, thread) = near.serving.expect("its backend");
+        let (process, thread) = serving(&mut control, server.pid());
         assert_eq!((process, thread), (control.backend_pid(), None));
         assert!(task_cpu_s(process, thread).unwrap() > 0.0);
         let trip = round_trip(&mut control).unwrap().unwrap();

@@ -10,14 +10,6 @@ use crate::error::DbError;
 use prony_measure::Outcome;
 use std::rc::Rc;
 
-impl Rows<'_> {
-    /// Rows that the command of result `result` (from 0) changed or returned. PostgreSQL's are known of
-    /// the last one alone.
-    pub fn affected_by(&self, result: usize) -> u64 {
-        self.exchange.affected_by(result)
-    }
-}
-
 impl Db {
     /// Ends the transaction as [`Db::end`] does a good one, but for a block that it leaves open: that
     /// is the next one's.
@@ -90,13 +82,6 @@ impl Db {
         let mut now = self.conn.now.get();
         now.retries += 1;
         self.conn.now.set(now);
-    }
-
-    /// What the last reply holds; nothing before the first.
-    pub fn last_reply(&self) -> Rows<'_> {
-        Rows {
-            exchange: self.conn.exchange(),
-        }
     }
 
     /// Whether the user is in a transaction: it started one and has not ended it.

@@ -96,6 +96,7 @@ pub struct Codec {
     at: usize,
     /// Statements that the server may forget, before the next request.
     closing: Vec<u32>,
+    /// Room for the types of an execution, kept so that none is allocated.
     types: Vec<u8>,
     no_backslash_escapes: bool,
 }
@@ -162,12 +163,13 @@ impl Codec {
             }
             _ => {
                 if self.mode == QueryMode::Extended || !self.is_queued(statement) {
-                    self.queue_prepare(statement);
+                    self.prepare(statement);
                 }
                 self.bound(statement, values, None);
                 let text = self.frame_text(std::iter::once((statement, values)));
-                let command = self.commands.last_mut().expect("one was queued");
-                command.text = Some(text);
+                if let Some(command) = self.commands.last_mut() {
+                    command.text = Some(text);
+                }
             }
         }
     }
@@ -233,7 +235,21 @@ impl Codec {
 
     /// Queues the preparing of a statement.
     pub(crate) fn prepare(&mut self, statement: &Statement) {
-        self.queue_prepare(statement);
+        self.slot(statement);
+        let (bytes, sequence) = self.frame(|_, out| {
+            out.push(COM_STMT_PREPARE);
+            let start = out.len();
+            for (text, value) in statement.parts() {
+                out.extend_from_slice(text);
+                if value.is_some() {
+                    out.push(b'?');
+                }
+            }
+            trim_end(out, start);
+        });
+        let command = self.queue(What::Prepare, bytes, sequence, false);
+        command.statement = statement.id();
+        command.placeholders = statement.slots().count();
     }
 
     /// A statement is not used any more: the server may forget it. Its number may be another's then.
@@ -390,14 +406,19 @@ impl Codec {
 
     /// Whether the request prepares this statement already.
     fn is_queued(&self, statement: &Statement) -> bool {
-        let prepares = |command: &Command| command.what == What::Prepare;
-        let queued = self.commands.iter();
-        queued
-            .filter(|command| prepares(command))
-            .any(|command| command.statement == statement.id())
+        self.commands
+            .iter()
+            .any(|command| command.what == What::Prepare && command.statement == statement.id())
     }
 
-    fn queue(&mut self, what: What, bytes: Range<usize>, sequence: u8, risky: bool) {
+    /// Queues a command whose bytes are there; gives it, to say of which statement it is.
+    fn queue(
+        &mut self,
+        what: What,
+        bytes: Range<usize>,
+        sequence: u8,
+        risky: bool,
+    ) -> &mut Command {
         self.commands.push(Command {
             what,
             bytes,
@@ -407,6 +428,7 @@ impl Codec {
             risky,
             text: None,
         });
+        self.commands.last_mut().expect("it was just pushed")
     }
 
     fn frame(&mut self, body: impl FnOnce(&Codec, &mut Vec<u8>)) -> (Range<usize>, u8) {
@@ -433,25 +455,6 @@ impl Codec {
         })
     }
 
-    fn queue_prepare(&mut self, statement: &Statement) {
-        self.slot(statement);
-        let (bytes, sequence) = self.frame(|_, out| {
-            out.push(COM_STMT_PREPARE);
-            let start = out.len();
-            for (text, value) in statement.parts() {
-                out.extend_from_slice(text);
-                if value.is_some() {
-                    out.push(b'?');
-                }
-            }
-            trim_end(out, start);
-        });
-        self.queue(What::Prepare, bytes, sequence, false);
-        let command = self.commands.last_mut().expect("one was queued");
-        command.statement = statement.id();
-        command.placeholders = statement.slots().count();
-    }
-
     /// Queues an execution of a prepared statement.
     fn bound(&mut self, statement: &Statement, values: &[Value<'_>], number: Option<u32>) {
         let mut types = std::mem::take(&mut self.types);
@@ -476,8 +479,7 @@ impl Codec {
         });
         self.types = types;
         let risky = may_open(statement.bytes());
-        self.queue(What::Execute(number.is_none()), bytes, sequence, risky);
-        let command = self.commands.last_mut().expect("one was queued");
+        let command = self.queue(What::Execute(number.is_none()), bytes, sequence, risky);
         command.statement = statement.id();
     }
 }

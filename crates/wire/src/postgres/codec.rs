@@ -238,10 +238,6 @@ pub(crate) fn message(out: &mut Vec<u8>, kind: u8, body: impl FnOnce(&mut Vec<u8
     let at = out.len();
     out.extend_from_slice(&[0; 4]);
     body(out);
-    patch_length(out, at);
-}
-
-fn patch_length(out: &mut [u8], at: usize) {
     let length = (out.len() - at) as u32;
     out[at..at + 4].copy_from_slice(&length.to_be_bytes());
 }

@@ -15,15 +15,20 @@ const MESSAGE_MAX: usize = 1 << 30;
 const KEEP_MAX: usize = 64 * 1024;
 
 /// The reply to one request.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Reply {
     bytes: Vec<u8>,
+    /// So many of the bytes were understood: whole messages.
     scanned: usize,
     /// Where the reply ends; what stands behind came with it.
     end: Option<usize>,
+    /// ReadyForQuery messages that are still to come.
     ready_missing: u32,
+    /// Parse messages that the server accepted.
     parsed: u32,
+    /// Body of the first error.
     error: Option<Range<usize>>,
+    /// Body of the last CommandComplete.
     complete: Option<Range<usize>>,
     block: Block,
     /// A COPY was met; true: the server waits for its data.
@@ -32,24 +37,6 @@ pub struct Reply {
     notices: u32,
     /// Body of an error that came when nothing was asked: the end of the session is near.
     farewell: Option<Box<[u8]>>,
-}
-
-impl Default for Reply {
-    fn default() -> Self {
-        Reply {
-            bytes: Vec::new(),
-            scanned: 0,
-            end: None,
-            ready_missing: 0,
-            parsed: 0,
-            error: None,
-            complete: None,
-            block: Block::Idle,
-            copy: None,
-            notices: 0,
-            farewell: None,
-        }
-    }
 }
 
 impl Reply {
@@ -206,34 +193,21 @@ impl Reply {
 
     /// The rows of all results, in order, each with the number of its result from 0.
     pub fn rows(&self) -> impl Iterator<Item = (usize, Row<'_>)> {
-        let (mut at, mut result) = (0, 0);
-        std::iter::from_fn(move || {
-            while let Ok(Some((kind, body))) = next_message(&self.bytes[..self.scanned], at) {
-                at = body.end;
-                match kind {
-                    b'D' => {
-                        return Some((
-                            result,
-                            Row {
-                                body: &self.bytes[body],
-                            },
-                        ));
-                    }
-                    b'C' | b'I' => result += 1,
-                    _ => {}
-                }
+        let mut result = 0;
+        self.messages().filter_map(move |(kind, body)| {
+            if kind == b'D' {
+                let body = &self.bytes[body];
+                return Some((result, Row { body }));
             }
+            result += usize::from(ends_result(kind));
             None
         })
     }
-}
 
-/// What the descriptions of results tell.
-impl Reply {
     /// How many results there are, those without rows included.
     pub fn results(&self) -> usize {
         self.messages()
-            .filter(|(kind, _)| matches!(kind, b'C' | b'I'))
+            .filter(|(kind, _)| ends_result(*kind))
             .count()
     }
 
@@ -244,7 +218,7 @@ impl Reply {
         let mut rest: &[u8] = &[];
         for (kind, body) in self.messages() {
             match kind {
-                b'C' | b'I' => number += 1,
+                kind if ends_result(kind) => number += 1,
                 b'T' if number == result => {
                     // Behind the count of the columns.
                     rest = self.bytes[body].get(2..).unwrap_or_default();
@@ -271,6 +245,11 @@ impl Reply {
             Some((kind, body))
         })
     }
+}
+
+/// Whether this is CommandComplete or EmptyQueryResponse.
+fn ends_result(kind: u8) -> bool {
+    matches!(kind, b'C' | b'I')
 }
 
 /// The next whole message at `at`: its type and where its body stands.

@@ -7,7 +7,8 @@
 use super::distribution::Draw;
 use crate::copy::RowSource;
 use crate::copy_binary;
-use crate::random::{Random, splitmix64};
+use crate::random::Random;
+use prony_plan::splitmix64;
 use std::ops::Range;
 
 /// Digits of a group.

@@ -5,9 +5,10 @@
 //! that the manner allows, or allocate for a statement once it is warm (up to [`VALUES_MAX`]
 //! variables).
 
-use super::ast::{CommandKind, Results, SqlCommand};
+use super::ast::{CommandKind, Results, SqlCommand, Target};
 use super::error::EvalError;
 use super::eval::{Evaluator, Place};
+use super::expr::Expr;
 use super::figures::Kept;
 use super::manner::Manner;
 use super::options::protocol_problem;
@@ -67,9 +68,8 @@ impl Client {
         let (manner, id) = (&shared.manner, self.number);
         let simple = db.mode() == QueryMode::Simple;
         if !manner.as_pgbench {
-            let problems = shared.scripts.iter();
-            let problem = problems.filter_map(|script| protocol_problem(script, simple));
-            if let Some(problem) = problem.into_iter().next() {
+            let mut scripts = shared.scripts.iter();
+            if let Some(problem) = scripts.find_map(|script| protocol_problem(script, simple)) {
                 return Err(Ended::Failed(problem));
             }
         }
@@ -201,17 +201,7 @@ impl Client {
                 }
                 CommandKind::Set { target, value } => {
                     trace(at);
-                    let value = self.evaluator.eval(value, place);
-                    self.show(manner);
-                    let value = value.map_err(|error| at.evaluation(&error))?;
-                    let assigned = self.evaluator.assign(target, command.word(), value);
-                    assigned.map_err(|error| {
-                        at.cannot(
-                            &error.to_string(),
-                            "set",
-                            "assignment of meta-command failed",
-                        )
-                    })?;
+                    self.set(at, target, value)?;
                 }
                 CommandKind::Sleep(sleep) => {
                     trace(at);
@@ -260,6 +250,19 @@ impl Client {
             return Err(Halt::Cannot(format!("{}: {what}", script.name)));
         }
         Ok(())
+    }
+
+    /// Gives a variable the value of an expression.
+    #[inline]
+    fn set(&mut self, at: At<'_>, target: &Target, value: &Expr) -> Result<(), Halt> {
+        let value = self.evaluator.eval(value, at.place);
+        self.show(at.manner);
+        let value = value.map_err(|error| at.evaluation(&error))?;
+        let assigned = self.evaluator.assign(target, at.command.word(), value);
+        assigned.map_err(|error| {
+            let what = "assignment of meta-command failed";
+            at.cannot(&error.to_string(), "set", what)
+        })
     }
 
     /// Hands on what `debug()` wrote.

@@ -153,13 +153,6 @@ impl Variables {
         }
     }
 
-    /// Whether a variable has a value or a text.
-    pub fn is_defined(&self, id: VariableId) -> bool {
-        self.slots
-            .get(id.0 as usize)
-            .is_some_and(|slot| slot.known != Known::Nothing)
-    }
-
     /// The value of a variable; `names` are for the message if it has none.
     #[inline]
     pub fn value(&mut self, id: VariableId, names: &Names) -> Result<Value, EvalError> {

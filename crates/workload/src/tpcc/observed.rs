@@ -105,26 +105,6 @@ impl Observed {
         share(ends.rolled_back, self.done(Kind::NewOrder))
     }
 
-    /// Share of lines from another warehouse: 0.01 is meant where there are several.
-    pub fn remote_line_share(&self) -> Option<f64> {
-        share(self.remote_lines, self.lines)
-    }
-
-    /// Share of payments of customers of another warehouse: 0.15 is meant where there are several.
-    pub fn remote_payment_share(&self) -> Option<f64> {
-        share(self.remote_payments, self.done(Kind::Payment))
-    }
-
-    /// Share of payments by last name: 0.6 is meant.
-    pub fn payment_by_name_share(&self) -> Option<f64> {
-        share(self.payments_by_name, self.done(Kind::Payment))
-    }
-
-    /// Share of order-statuses by last name: 0.6 is meant.
-    pub fn status_by_name_share(&self) -> Option<f64> {
-        share(self.statuses_by_name, self.done(Kind::OrderStatus))
-    }
-
     /// A new order ended.
     pub(super) fn new_order(&mut self, input: &NewOrder, ordered: Ordered) {
         self.lines += input.lines().len() as u64;

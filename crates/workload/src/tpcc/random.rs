@@ -6,7 +6,7 @@
 //! Clauses are those of TPC-C, revision 5.11.
 
 use super::schema::Table;
-use crate::random::splitmix64;
+use prony_plan::splitmix64;
 
 /// The draws of one row.
 #[derive(Clone, Debug)]

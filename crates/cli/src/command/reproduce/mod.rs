@@ -291,8 +291,7 @@ fn order(
         ));
     };
     run.json = args.json;
-    run.no_store = args.no_store;
-    run.progress = args.progress;
+    run.keeping = args.keeping;
     run.server_metrics = args.server_metrics.clone();
     run::order(&run, &without_restart(arguments))
 }

@@ -15,6 +15,17 @@ fn runs(mark: &str, tps: &[f64]) -> Vec<Run> {
     each.collect()
 }
 
+/// Runs at a rate, of these 99th percentiles.
+fn paced(mark: &str, p99_ns: [u64; 3]) -> Vec<Run> {
+    let each = p99_ns.iter().enumerate().map(|(place, p99_ns)| {
+        let mut run = healthy_at_rate();
+        run.id = format!("{mark}{place}");
+        run.measured.kinds[0].response.p99_ns = Some(*p99_ns);
+        run
+    });
+    each.collect()
+}
+
 fn against(sides: &[&[Run]]) -> Sides {
     let sides: Vec<Side<'_>> = sides
         .iter()
@@ -175,15 +186,6 @@ fn limits_are_broken_held_or_open() {
         Some(Gate::Within)
     );
     // At a rate all keep up, and what is slow is the response.
-    let paced = |mark: &str, p99_ns: [u64; 3]| {
-        let each = p99_ns.iter().enumerate().map(|(place, p99_ns)| {
-            let mut run = healthy_at_rate();
-            run.id = format!("{mark}{place}");
-            run.measured.kinds[0].response.p99_ns = Some(*p99_ns);
-            run
-        });
-        each.collect::<Vec<Run>>()
-    };
     let base = paced("a", [9_900_000, 10_000_000, 10_100_000]);
     let found = against(&[&base, &paced("b", [12_000_000, 12_100_000, 12_200_000])]);
     assert_eq!(found.leading(&found.against[0])[0].name, "p99");
@@ -248,15 +250,6 @@ fn an_experiment_says_what_is_missing_and_in_which_order() {
 /// What leads decides: at a rate the response time, and its runs may differ where the throughput's do not.
 #[test]
 fn runs_at_a_rate_scatter_by_their_response_time() {
-    let paced = |mark: &str, p99_ns: [u64; 3]| {
-        let each = p99_ns.iter().enumerate().map(|(place, p99_ns)| {
-            let mut run = healthy_at_rate();
-            run.id = format!("{mark}{place}");
-            run.measured.kinds[0].response.p99_ns = Some(*p99_ns);
-            run
-        });
-        each.collect::<Vec<Run>>()
-    };
     let calm = paced("a", [9_900_000, 10_000_000, 10_100_000]);
     let wild = paced("b", [6_000_000, 10_000_000, 19_000_000]);
     assert_eq!(caveat_names(&against(&[&calm, &calm.clone()])), [""; 0]);

@@ -1,9 +1,9 @@
 //! Once it is warm, a user allocates nothing for a transaction, in any workload and protocol.
 
 use super::server::{Server, play, program};
-use crate::counting::ALLOCATED;
 use crate::oltp::options::Asked;
 use crate::oltp::{self, Oltp};
+use prony_allocations::allocations;
 use prony_wire::QueryMode;
 
 const WARM: u64 = 300;
@@ -40,10 +40,10 @@ fn no_transaction_allocates() {
             let mut server = Server::default();
             let (mut done, mut allocated) = (0, 0);
             play(&program, &mut server, mode, warm + counted, |poll, desk| {
-                let before = ALLOCATED.get();
+                let before = allocations();
                 let ended = poll();
                 if done > warm && !ended {
-                    allocated += ALLOCATED.get() - before;
+                    allocated += allocations() - before;
                 }
                 desk.drain_samples(|_| done += 1);
                 ended

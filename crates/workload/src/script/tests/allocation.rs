@@ -1,8 +1,8 @@
 //! Once it is warm, a user of the script workload allocates nothing for a transaction.
 
 use super::running::program;
-use crate::counting::ALLOCATED;
 use crate::played::{message, play};
+use prony_allocations::allocations;
 use prony_wire::{Exchange, QueryMode};
 
 const WARM: u64 = 200;
@@ -33,13 +33,13 @@ fn no_transaction_allocates() {
         let (mut done, mut before) = (0, 0);
         play(&scripts, exchange, WARM + COUNTED, answer, |poll, desk| {
             if done <= WARM {
-                before = ALLOCATED.get();
+                before = allocations();
             }
             let ended = poll();
             desk.drain_samples(|_| done += 1);
             ended
         });
-        let allocated = ALLOCATED.get() - before;
+        let allocated = allocations() - before;
         assert_eq!(done, WARM + COUNTED);
         assert_eq!(
             allocated, 0,

@@ -1,6 +1,5 @@
 //! Once it is warm, a user allocates nothing for a transaction that succeeds, in any mode.
 
-use crate::counting::ALLOCATED;
 use crate::oltp::engine::Engine;
 use crate::played::{Memory, message, play};
 use crate::played_mysql;
@@ -9,6 +8,7 @@ use crate::tpcc::input::Kind;
 use crate::tpcc::options::Asked;
 use crate::tpcc::profile::{PROFILES, Profile};
 use crate::tpcc::way::Mode;
+use prony_allocations::allocations;
 use prony_session::Outcome;
 use prony_wire::{Exchange, QueryMode};
 
@@ -69,10 +69,10 @@ fn none(
     let program = OrderEntryProgram::new(engine, asked, 3);
     let (mut done, mut allocated) = ([0; 5], 0);
     play(&program, exchange, WARM + COUNTED, answer, |poll, desk| {
-        let before = ALLOCATED.get();
+        let before = allocations();
         let ended = poll();
         if done.iter().sum::<u64>() > WARM {
-            allocated += ALLOCATED.get() - before;
+            allocated += allocations() - before;
         }
         desk.drain_samples(|sample| {
             assert!(matches!(sample.outcome, Outcome::Committed), "{sample:?}");

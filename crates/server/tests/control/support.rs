@@ -1,6 +1,6 @@
 //! Throw-away servers with one role for each way to log in, and TLS by a private authority.
 
-use prony_server::control::Control;
+use prony_server::control::{Control, Error};
 use prony_server::embedded::{self, Options};
 use prony_server::{Environment, Target, resolve};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
@@ -133,4 +133,12 @@ pub fn certify(name: &str) -> (String, String, String) {
     let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
     let certificate = params.signed_by(&key, &issuer).unwrap();
     (issuer.pem(), certificate.pem(), key.serialize_pem())
+}
+
+/// What a failed attempt says.
+pub fn text(result: Result<Control, Error>) -> String {
+    match result {
+        Ok(_) => panic!("connected"),
+        Err(error) => error.to_string(),
+    }
 }

@@ -1,0 +1,88 @@
+//! What needs no real program: that all is answered, and what each level has of its own.
+
+use crate::world::World;
+use prony_dialect::pgbench::{Invocation, Level, read};
+use std::ffi::OsString;
+
+/// Whatever is typed, at any level: an answer, and messages that begin with the program's name.
+mod anything {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn word() -> impl Strategy<Value = String> {
+        prop_oneof![
+            "-[a-zA-Z?:;-]{1,4}[0-9@x=]{0,3}",
+            "--[a-z]{1,9}(-[a-z]{1,6})?(=[-0-9a-z.,@+ ]{0,12})?",
+            "--(client|jobs|rate|latency-limit|max-tries|partitions|builtin|define|random-seed|percentiles)=\\PC{0,12}",
+            "\\PC{0,8}",
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn is_answered(words in proptest::collection::vec(word(), 0..6), major in 13_u16..20) {
+            let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+            let level = Level::of_major(major).unwrap();
+            let mut world = World::new("/x/pgbench", &level);
+            if let Err(refused) = read("/x/pgbench", &words, &level, &mut world) {
+                prop_assert!(refused.stderr.contains("pgbench: "), "{}", refused.stderr);
+                prop_assert!(refused.stderr.ends_with('\n'));
+                prop_assert_eq!(refused.exit_status, 1);
+            }
+        }
+    }
+}
+
+/// What each level has of its own.
+#[test]
+fn levels_differ() {
+    let say = |major: u16, line: &str| {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let level = Level::of_major(major).unwrap();
+        read(
+            "pgbench",
+            &words,
+            &level,
+            &mut World::new("pgbench", &level),
+        )
+    };
+    let refusal = |major, line: &str| say(major, line).unwrap_err().stderr;
+    assert_eq!(
+        refusal(14, "-c x"),
+        "pgbench: fatal: invalid number of clients: \"x\"\n"
+    );
+    assert_eq!(
+        refusal(14, "-F 5"),
+        "pgbench: fatal: invalid fillfactor: \"5\"\n"
+    );
+    assert_eq!(
+        refusal(13, "--max-tries=3"),
+        "pgbench: unrecognized option '--max-tries=3'\nTry \"pgbench --help\" for more information.\n"
+    );
+    assert_eq!(
+        refusal(15, "--report-latencies"),
+        "pgbench: unrecognized option '--report-latencies'\npgbench: hint: Try \"pgbench --help\" for more information.\n"
+    );
+    assert!(refusal(19, "-j 0").contains("-j/--jobs must be in range 1..2147483647"));
+    assert!(refusal(19, "-c 0").contains("-c/--client must be"));
+    assert!(
+        refusal(18, "-c 5000").contains("need at least 5003 open files, but system limit is 4096")
+    );
+    assert!(say(18, "-c 2000").is_ok());
+    assert!(refusal(16, "--exit-on-abort").contains("unrecognized"));
+    assert!(refusal(18, "--continue-on-error").contains("unrecognized"));
+    assert!(
+        refusal(18, "-d one two").contains("too many command-line arguments (first is \"two\")")
+    );
+    let run = |major, line: &str| match say(major, line) {
+        Ok(Invocation::Run(options)) => options,
+        other => panic!("{other:?}"),
+    };
+    assert!(run(16, "-d db").debug && run(16, "-d db").connection.dbname == "db");
+    assert!(!run(17, "-d db").debug && run(17, "-d db").connection.dbname == "db");
+    assert!(run(19, "--exit-on-abort --continue-on-error").continue_on_error);
+    assert!(run(14, "-r").report_per_command && run(13, "--report-l").report_per_command);
+    assert_eq!(run(13, "-c 3x -j 9").clients, 3);
+    assert_eq!(run(18, "-c 3 -j 9 --percentiles=99,50").threads, 3);
+    assert_eq!(run(18, "--percentiles=99,50").percentiles, [50.0, 99.0]);
+}

@@ -1,0 +1,122 @@
+//! What the real one refuses, Prony refuses with the same text and status.
+
+use crate::real::{compare, installed, ours, spoken};
+use crate::world::World;
+
+/// Command lines, a blank between arguments; `_` stands for a blank and `""` for an empty argument.
+const LINES: &str = include_str!("lines.txt");
+
+fn words(line: &str) -> Vec<String> {
+    let word = |word: &str| {
+        if word == "\"\"" {
+            String::new()
+        } else {
+            word.replace('_', " ")
+        }
+    };
+    line.split_whitespace().map(word).collect()
+}
+
+#[test]
+fn single_command_lines() {
+    for real in &installed() {
+        let mut before_connecting = 0;
+        for line in LINES.lines().filter(|line| !line.is_empty()) {
+            let words = words(line);
+            let arguments: Vec<&str> = words.iter().map(String::as_str).collect();
+            before_connecting += usize::from(compare(real, &arguments, &[]));
+        }
+        assert!(
+            before_connecting > 200,
+            "only {before_connecting} lines end before connecting"
+        );
+    }
+}
+
+/// Which of two mistakes is complained of depends on their order and on the order of the checks.
+#[test]
+fn pairs_of_options() {
+    let pieces = [
+        "-i",
+        "-S",
+        "-b nothing",
+        "-F 9",
+        "-F 90",
+        "-I d",
+        "-c x",
+        "-c 2",
+        "-t 5",
+        "-T 7",
+        "-l",
+        "--sampling-rate=0.5",
+        "--aggregate-interval=2",
+        "--log-prefix=x",
+        "--progress-timestamp",
+        "--max-tries=0",
+        "-L 5",
+        "--partition-method=hash",
+        "-b se@0",
+        "db",
+        "--bad",
+        "-D x",
+        "--random-seed=7",
+        "-f /nonexistent",
+        "-d",
+    ];
+    for real in &installed() {
+        for first in pieces {
+            for second in pieces {
+                let line = format!("{first} {second}");
+                let arguments: Vec<&str> = line.split(' ').collect();
+                compare(real, &arguments, &[]);
+            }
+        }
+    }
+}
+
+#[test]
+fn environment() {
+    for real in &installed() {
+        for seed in ["", "one", "42", "time_", "-1"] {
+            let seed = [("PGBENCH_RANDOM_SEED", seed)];
+            compare(real, &["--foo"], &seed);
+            compare(real, &["--random-seed=5", "-c", "x"], &seed);
+            compare(real, &["-V"], &seed);
+        }
+        let posix = [("POSIXLY_CORRECT", "1")];
+        compare(real, &["db", "-c", "x"], &posix);
+        compare(real, &["-c", "x", "db"], &posix);
+        compare(real, &["-n", "db"], &posix);
+        compare(real, &["a", "b"], &[("PGDATABASE", "c")]);
+    }
+}
+
+#[test]
+fn too_many_scripts() {
+    for real in &installed() {
+        assert!(compare(real, &["-S"; 129], &[]));
+        assert!(!compare(real, &["-S"; 128], &[]));
+    }
+}
+
+#[test]
+fn help_has_the_headings_and_options_of_the_real_one() {
+    for real in &installed() {
+        let expected = spoken(&real.path, &["--help"], &[]).stdout;
+        let mut world = World::new(&real.path, &real.level);
+        let found = ours(real, &["--help"], &mut world).unwrap().stdout;
+        for line in expected.lines() {
+            for option in line
+                .split_whitespace()
+                .filter(|word| word.starts_with("--"))
+            {
+                let name = option.split(['=', ',']).next().unwrap();
+                assert!(found.contains(name), "--help does not name {name}");
+            }
+            if line.ends_with(':') {
+                let heading = !line.trim_start().starts_with(|c: char| c.is_lowercase());
+                assert!(!heading || found.contains(line), "--help has no {line:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The dictionary, what can be asked in which state, and what is refused.
+
+use crate::hammer::world::Fake;
+use crate::support::{BUILD, auto, input, lines};
+use prony_dialect::hammerdb::Settings;
+
+#[test]
+fn the_dictionary_prints_as_hammerdb_does() {
+    let (world, status) = auto("dbset db pg\ndiset connection pg_port 6202\nprint dict");
+    assert_eq!(status, 0);
+    assert!(world.memory.out.starts_with("Database set to PostgreSQL\n\rChanged connection:pg_port from 5432 to 6202 for PostgreSQL\n\rDictionary Settings for PostgreSQL\nconnection {\n pg_host    = localhost\n pg_port    = 6202\n pg_sslmode = prefer\n}\ntpcc       {\n pg_count_ware       = 1\n pg_num_vu           = 1\n pg_superuser        = postgres\n pg_superuserpass    = ********\n pg_defaultdbase     = postgres\n"));
+    assert!(
+        world
+            .memory
+            .out
+            .ends_with(" pg_async_delay      = 1000\n pg_connect_pool     = false\n}\n")
+    );
+    let (world, _) = auto("dbset db maria\nprint dict");
+    assert!(
+        world
+            .memory
+            .out
+            .contains("\n maria_ssl_windows_capath = C:\\mysql\\certs\n")
+    );
+}
+
+#[test]
+fn complaints_are_hammerdbs() {
+    let (world, status) = auto(
+        "diset tpcc nosuchkey 1\ndiset nosuchdict a 1\ndbset db nosuch\ndbset bm nosuch\nvuset foo 1
+         diset tpcc pg_port 1\ndiset tpcc pg_driver never\ndiset tpcc pg_driver test\nvuset vu x\nvuset logtotemp 2",
+    );
+    assert_eq!(status, 0);
+    assert_eq!(
+        lines(&world.memory.out),
+        [
+            "Dictionary \"tpcc\" for PostgreSQL exists but key \"nosuchkey\" doesn't, key \"nosuchkey\" cannot be found in any PostgreSQL dictionary",
+            "Type \"print dict\" for valid dictionaries and keys for PostgreSQL",
+            "Usage: diset dict key value",
+            "Dictionary \"nosuchdict\" for PostgreSQL does not exist",
+            "Type \"print dict\" for valid dictionaries and keys for PostgreSQL",
+            "Unknown prefix nosuch, choose one from ora mssqls db2 mysql pg maria",
+            "Unknown benchmark NOSUCH, choose one from TPROC-C TPROC-H (or compatible names TPC-C TPC-H)",
+            "Error: invalid option",
+            "Usage: vuset [vu|delay|repeat|iterations|showoutput|logtotemp|unique|nobuff|timestamps] value",
+            "Dictionary \"tpcc\" for PostgreSQL exists but key \"pg_port\" doesn't, key \"pg_port\" is in the \"connection\" dictionary",
+            "Type \"print dict\" for valid dictionaries and keys for PostgreSQL",
+            "Clearing Script, reload script to activate new setting",
+            "Script cleared",
+            "Error: Driver script must be either \"test\" or \"timed\"",
+            "Clearing Script, reload script to activate new setting",
+            "Script cleared",
+            "Changed tpcc:pg_driver from timed to test for PostgreSQL",
+            "The number of virtual users must be an integer",
+            "setting to value: Log Output must be 0 or 1",
+            "setting to value: ",
+        ]
+    );
+    let (world, status) = auto("dbset db pg\nnosuchcommand 1");
+    assert_eq!(status, 1);
+    assert!(
+        world
+            .memory
+            .error
+            .starts_with("invalid command name \"nosuchcommand\"\n")
+    );
+}
+
+#[test]
+fn a_request_that_cannot_be_is_refused() {
+    let (world, _) = auto(
+        "diset tpcc pg_count_ware 2\ndiset tpcc pg_num_vu 3\nbuildschema\ndiset tpcc pg_count_ware x\nbuildschema
+         diset tpcc pg_async_scale true\ndiset tpcc pg_rampup -1\nvurun\ndbset db mysql
+         diset tpcc mysql_storage_engine tokudb\nbuildschema\ndiset tpcc mysql_duration x\nvurun",
+    );
+    assert!(world.builds.is_empty() && world.runs.is_empty());
+    let said = lines(&world.memory.out);
+    for expected in [
+        "Error:Build virtual users must be less than or equal to number of warehouses",
+        "You have 3 virtual users building 2 warehouses",
+        "Error: pg_count_ware must be an integer of 1 or greater, not \"x\"",
+        "Error: Prony does not offer pg_async_scale: diset tpcc pg_async_scale false",
+        "Error: pg_rampup must be an integer of 0 to 1000000, not \"-1\"",
+        "Error: Prony does not offer mysql_storage_engine tokudb: diset tpcc mysql_storage_engine innodb",
+        "Error: mysql_duration must be an integer of 1 to 1000000, not \"x\"",
+    ] {
+        assert!(said.contains(&expected), "{expected}\n{said:#?}");
+    }
+}
+
+#[test]
+fn states_follow_the_virtual_users() {
+    let (world, _) = auto(
+        "vuset vu 2\nvuset unique 1\nvuset logtotemp 1\nprint vuconf\nvustatus\nvurun\nvustatus\nputs [vucomplete]
+         vucreate\nbuildschema\nvudestroy\nvudestroy\nputs [vucomplete]\nputs [numberOfCPUs]",
+    );
+    let said = lines(&world.memory.out);
+    assert_eq!(
+        said[..4],
+        [
+            "Virtual Users = 2",
+            "User Delay(ms) = 500",
+            "Repeat Delay(ms) = 500",
+            "Iterations = 1"
+        ]
+    );
+    assert_eq!(said[9], "No Virtual Users found");
+    assert_eq!(world.runs[0].vusers, 2);
+    assert_eq!(
+        world.runs[0].output.log.as_deref(),
+        Some("/tmp/hammerdb_6B00C84B660B03E283635333.log")
+    );
+    let at = said
+        .iter()
+        .position(|line| *line == "ALL VIRTUAL USERS COMPLETE")
+        .unwrap();
+    assert_eq!(
+        said[at + 1..],
+        [
+            "1 = FINISH SUCCESS",
+            "2 = FINISH SUCCESS",
+            "3 = FINISH FAILED",
+            "true",
+            "Error: Virtual Users exist, destroy with vudestroy before creating",
+            "Error: Cannot build schema with Virtual Users active, destroy Virtual Users first",
+            "vudestroy success",
+            "No Virtual Users found to destroy",
+            "false",
+            "16",
+        ]
+    );
+}
+
+#[test]
+fn users_of_a_build_or_of_another_driver_do_not_run() {
+    for script in [
+        "buildschema\nloadscript\nvurun",
+        "diset tpcc pg_driver test\nvucreate\ndiset tpcc pg_driver timed\nloadscript\nvurun",
+    ] {
+        let (world, _) = auto(script);
+        assert!(world.runs.is_empty());
+        let said = lines(&world.memory.out);
+        assert_eq!(
+            *said.last().unwrap(),
+            "Error: Virtual Users exist, destroy with vudestroy before creating"
+        );
+        let (world, _) = auto(&script.replace("vurun", "vudestroy\nvurun"));
+        assert_eq!(world.runs[0].vusers, 1);
+    }
+}
+
+#[test]
+fn a_failed_build_says_why() {
+    let mut world = Fake {
+        refusal: Some("Database tpcc exists but is not empty".to_owned()),
+        ..Fake::default()
+    };
+    input(&mut world, Settings::default(), "buildschema\nvustatus\n");
+    assert!(world.memory.out.contains("\rVuser 1:RUNNING\n\rError in Virtual User 1: Database tpcc exists but is not empty\n\rVuser 1:FINISHED FAILED\n\rALL VIRTUAL USERS COMPLETE\n\r\n\n1 = FINISH FAILED\n\n"));
+}
+
+#[test]
+fn settings_persist_without_passwords() {
+    let mut world = Fake::default();
+    input(&mut world, Settings::default(), BUILD);
+    let stored = serde_json::to_string(&world.saved).unwrap();
+    assert!(!stored.contains("AlloyDB"), "{stored}");
+    let kept: Settings = serde_json::from_str(&stored).unwrap();
+    let mut world = Fake::default();
+    input(
+        &mut world,
+        kept,
+        "diset tpcc pg_count_ware 576\nprint vuconf\n",
+    );
+    assert!(world.memory.out.contains(
+        "Value 576 for tpcc:pg_count_ware is the same as existing value 576, no change made"
+    ));
+    assert!(world.memory.out.contains("Log Output = 1\n"));
+    // What an older or newer version stored must not keep this one from starting.
+    let odd: Settings = serde_json::from_str("{\"database\":\"pg\",\"new\":1}").unwrap();
+    assert_eq!(odd, Settings::default());
+}

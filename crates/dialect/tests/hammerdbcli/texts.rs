@@ -1,0 +1,201 @@
+//! Lines, logs and profiles as the recorded runs have them.
+
+use crate::hammer::world::Fake;
+use crate::support::*;
+use prony_dialect::hammerdb::text::{counted, counter_log_header, log, log_header, share};
+use prony_dialect::hammerdb::{
+    BuildLine, ProcTiming, RunLine, Settings, TimeProfile, UserTiming, compat,
+};
+use proptest::prelude::*;
+
+#[test]
+fn lines_are_those_of_the_recorded_runs() {
+    let assigning = RunLine::Assigning {
+        vuser: 2,
+        warehouse: 1,
+        users: 1,
+        warehouses: 1,
+        nth: 1,
+        of: 1,
+    };
+    for (line, expected) in [
+        (RunLine::Profiler, "Initializing xtprof time profiler"),
+        (
+            RunLine::RampupMinutes { minutes: 1 },
+            "Rampup 1 minutes complete ...",
+        ),
+        (
+            RunLine::RampupComplete,
+            "Rampup complete, Taking start Transaction Count.",
+        ),
+        (
+            RunLine::Timing { minutes: 1 },
+            "Timing test period of 1 in minutes",
+        ),
+        (RunLine::Minute { minutes: 1 }, "1 ...,"),
+        (
+            RunLine::TestComplete,
+            "Test complete, Taking end Transaction Count.",
+        ),
+        (
+            RunLine::ActiveUsers { users: 3 },
+            "3 Active Virtual Users configured",
+        ),
+        (
+            assigning,
+            "VU 2 : Assigning WID=1 based on VU count 1, Warehouses = 1 (1 out of 1)",
+        ),
+        (
+            RunLine::Processing {
+                iterations: 20,
+                suppressed: false,
+            },
+            "Processing 20 transactions without output suppressed...",
+        ),
+        (
+            RunLine::WritingTimings {
+                path: "/tmp/hdbxtprofile.log".to_owned(),
+            },
+            "Writing timing data to /tmp/hdbxtprofile.log",
+        ),
+    ] {
+        assert_eq!(line.to_string(), expected);
+    }
+    for (line, expected) in [
+        (
+            BuildLine::LoadingWarehouses { first: 2, last: 2 },
+            "Loading 1 Warehouses start:2 end:2",
+        ),
+        (BuildLine::Items { rows: 10_000 }, "Loading Items - 10000"),
+        (
+            BuildLine::LoadingStock { warehouse: 2 },
+            "Loading Stock Wid=2",
+        ),
+        (
+            BuildLine::LoadingCustomer {
+                district: 10,
+                warehouse: 2,
+            },
+            "Loading Customer for DID=10 WID=2",
+        ),
+        (
+            BuildLine::LoadingOrders {
+                district: 1,
+                warehouse: 1,
+            },
+            "Loading Orders for D=1 W=1",
+        ),
+        (BuildLine::Orders { rows: 3000 }, "...3000"),
+        (
+            BuildLine::Workers { active: 1, done: 1 },
+            "Workers: 1 Active 1 Done",
+        ),
+    ] {
+        assert_eq!(line.to_string(), expected);
+    }
+    let date = "Fri Nov 20 22:30:42 UTC 2026";
+    assert_eq!(
+        log_header(date),
+        "Hammerdb Log @ Fri Nov 20 22:30:42 UTC 2026\n+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-\n"
+    );
+    let timing = RunLine::Timing { minutes: 1 };
+    assert_eq!(
+        log(1, timing, Some(date)),
+        "Timestamp 1 @ Fri Nov 20 22:30:42 UTC 2026\nVuser 1:Timing test period of 1 in minutes\n"
+    );
+    assert_eq!(share(3, 2, 5), [2, 4, 1]);
+    assert_eq!(share(4, 3, 1), [1]);
+}
+
+#[test]
+fn the_time_profile_reads_as_xtprofs() {
+    let proc = |name: &str, calls, total_ns| ProcTiming {
+        name: name.to_owned(),
+        calls,
+        min_ns: 160_000,
+        max_ns: 184_070_000,
+        total_ns,
+        p99_ns: 4_270_000,
+        p95_ns: 1_271_000,
+        p50_ns: 324_000,
+        deviation_ns: 1_831_759.0,
+    };
+    let procs = vec![
+        proc("OSTAT", 5385, 1_429_287_000),
+        proc("NEWORD", 55_132, 29_908_957_000),
+    ];
+    let profile = TimeProfile {
+        database: "PostgreSQL".to_owned(),
+        date: "Fri Nov 20 22:24:08 UTC 2026".to_owned(),
+        users: vec![UserTiming {
+            vuser: 2,
+            elapsed_ns: 59_885_000_000,
+            procs: procs.clone(),
+        }],
+        summary: procs,
+    };
+    let text = profile.text();
+    assert!(text.starts_with("PostgreSQL Hammerdb Time Profile Report @ Fri Nov 20 22:24:08 UTC 2026\n+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+\n>>>>> VIRTUAL USER 2 : ELAPSED TIME : 59885ms\n>>>>> PROC: NEWORD\nCALLS: 55132\tMIN: 0.160ms\tAVG: 0.542ms\tMAX: 184.070ms\tTOTAL: 29908.957ms\nP99: 4.270ms\tP95: 1.271ms\tP50: 0.324ms\tSD: 1831.759\tRATIO: 49.944%\n>>>>> PROC: OSTAT\n"), "{text}");
+    assert!(
+        text.contains(
+            "\n>>>>> SUMMARY OF 1 ACTIVE VIRTUAL USERS : MEDIAN ELAPSED TIME : 59885ms\n"
+        )
+    );
+    assert!(text.ends_with("RATIO: 2.387%\n+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+\n"));
+}
+
+#[test]
+fn the_transaction_counter_goes_with_the_runs() {
+    let (world, status) = auto(
+        "tcset refreshrate 30\ntcset logtotemp 1\nvurun\ntcstart\ntcstatus\nvurun\ntcstop\nmetstart\nvurun",
+    );
+    assert_eq!(status, 0, "{}", world.memory.error);
+    assert_eq!(world.runs[0].counter, None);
+    let counter = world.runs[1].counter.as_ref().unwrap();
+    assert_eq!(counter.refresh_s, 30);
+    assert_eq!(counter.log.as_deref(), Some("/tmp/hdbtcount.log"));
+    assert_eq!(world.runs[2].counter, None);
+    let out = &world.memory.out;
+    assert!(out.starts_with(
+        "Transaction Counter refresh rate set to 30\n\rTransaction Counter log to temp set to 1\n\r"
+    ));
+    assert!(out.contains("Transaction Counter logging activated to /tmp/hdbtcount.log\n\rTransaction Counter Started\n\r"));
+    assert!(out.contains("Stopping Transaction Counter\n\rClosed Transaction Counter Log\n\rProny's hammerdbcli does not offer metstart"));
+    assert_eq!(
+        counter_log_header("D"),
+        "Hammerdb Transaction Counter Log @ D\n+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+\n"
+    );
+    assert_eq!(counted(270, "PostgreSQL"), "270 PostgreSQL tpm");
+    // Another workload in place of TPC-C: to go on would give a figure of something else.
+    let (world, status) = auto("customscript other.tcl\nvurun");
+    assert_eq!((status, world.runs.len()), (1, 0));
+}
+
+#[test]
+fn the_profile_is_named() {
+    assert_eq!(compat(None).unwrap().0, "hammerdb");
+    assert_eq!(compat(Some("4.6")).unwrap().0, "hammerdb-4.6");
+    assert!(compat(Some("4.6")).unwrap().1.contains("hammerdb-4.6"));
+    assert!(compat(Some("5")).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn no_line_makes_the_session_panic(words in prop::collection::vec(
+        prop::sample::select(vec![
+            "dbset", "diset", "giset", "vuset", "print", "loadscript", "vucreate", "vurun", "vudestroy",
+            "vustatus", "buildschema", "deleteschema", "checkschema", "tcset", "tcstart", "tcstop", "help",
+            "jobs", "db", "bm", "pg", "maria", "tpcc", "connection", "pg_count_ware", "pg_num_vu", "pg_port",
+            "pg_driver", "test", "timed", "vu", "delay", "logtotemp", "-1", "0", "1", "2", "é", "true",
+            "dict", "generic", "vuconf", "benchmark", "first_result", "TPM", "\n", ";", "\n", ";", "{", "}", "\"",
+        ]),
+        0..60,
+    )) {
+        let mut world = Fake::default();
+        let (mut console, _) = input(&mut world, Settings::default(), &words.join(" "));
+        console.end(&mut world);
+        prop_assert!(world.runs.iter().all(|run| run.vusers >= 1));
+    }
+}

@@ -1,0 +1,91 @@
+//! Whatever is typed: an answer or a refusal.
+
+use crate::support::Folder;
+use prony_dialect::sysbench::{BUNDLED, Command, Compat, Invocation, read, run_header};
+use proptest::prelude::*;
+use std::ffi::OsString;
+
+/// Words that command lines are made of.
+fn word() -> impl Strategy<Value = String> {
+    let names = [
+        "threads",
+        "time",
+        "events",
+        "rate",
+        "forced-shutdown",
+        "report-checkpoints",
+        "percentile",
+        "rand-type",
+        "rand-seed",
+        "verbosity",
+        "histogram",
+        "help",
+        "version",
+        "config-file",
+        "test",
+        "mysql-port",
+        "mysql-ignore-errors",
+        "pgsql-port",
+        "thread-stack-size",
+        "table_size",
+        "skip-trx",
+        "max-time",
+        "rand-pareto-h",
+        "warmup-time",
+        "db-driver",
+    ];
+    let values = [
+        "",
+        "=",
+        "=0",
+        "=1",
+        "=-1",
+        "=2147483648",
+        "=abc",
+        "=5%",
+        "=off",
+        "=on",
+        "=all",
+        "=1,2,x",
+        "=pareto",
+        "=9999999999999999999999%",
+        "=1e308",
+        "=nan",
+        "=99T",
+        "=odd",
+        "=pgsql",
+        "=é",
+    ];
+    let bundled: Vec<&str> = BUNDLED.iter().map(|test| test.name).collect();
+    prop_oneof![
+        6 => (prop::sample::select(names.to_vec()), prop::sample::select(values.to_vec()))
+            .prop_map(|(name, value)| format!("--{name}{value}")),
+        2 => prop::sample::select(bundled).prop_map(str::to_owned),
+        1 => prop::sample::select(vec!["run", "prepare", "cleanup", "help", "./my.lua", "cpu", "-", "--"])
+            .prop_map(str::to_owned),
+        1 => "\\PC{0,12}",
+        1 => "--\\PC{0,12}",
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_command_line_panics(words in prop::collection::vec(word(), 0..7), new: bool) {
+        let compat = if new { Compat::V1_1 } else { Compat::V1_0 };
+        let arguments: Vec<OsString> = words.iter().map(OsString::from).collect();
+        match read(&arguments, compat, &Folder) {
+            Ok(Invocation::Native(native)) => {
+                prop_assert!(native.command != Command::Help);
+                prop_assert!(native.settings.threads >= 1);
+                run_header(&native.settings);
+                let _ = prony_dialect::sysbench::drive_plan(&native.settings, 2);
+                prony_dialect::sysbench::workload_plan(&native);
+            }
+            Ok(_) => {}
+            Err(refused) => {
+                prop_assert_eq!(refused.exit_status, 1);
+                prop_assert!(!refused.to_string().is_empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! What is refused: the text, where it is printed, and which mistake is met first.
+
+use crate::support::*;
+use prony_dialect::sysbench::OTHERS;
+
+#[test]
+fn mistakes_before_the_banner() {
+    let log = |text: &str| (false, format!("{text}\n"), String::new());
+    let error = |text: &str| (false, String::new(), format!("{text}\n"));
+    let bad_int =
+        |name: &str, text: &str| error(&format!("Invalid value for the '{name}' option: '{text}'"));
+    for (options, want) in [
+        (
+            "--threads=0",
+            log("FATAL: Invalid value for --threads: 0.\n"),
+        ),
+        ("--threads", log("FATAL: Invalid value for --threads: 0.\n")),
+        (
+            "--threads=-2",
+            log("FATAL: Invalid value for --threads: -2.\n"),
+        ),
+        ("--threads=abc", bad_int("threads", "abc")),
+        ("--threads=4k", bad_int("threads", "4k")),
+        ("--time=99999999999", bad_int("time", "99999999999")),
+        ("--events=1M", bad_int("events", "1M")),
+        ("--rate=1.9", bad_int("rate", "1.9")),
+        ("--rate=-5", log("FATAL: Invalid value for --rate: -5.")),
+        ("--percentile=99.9", bad_int("percentile", "99.9")),
+        (
+            "--percentile=101",
+            log("FATAL: Invalid value for --percentile: 101"),
+        ),
+        (
+            "--percentile=-1",
+            log("FATAL: Invalid value for --percentile: -1"),
+        ),
+        (
+            "--histogram --percentile=0",
+            log("FATAL: --histogram cannot be used with --percentile=0"),
+        ),
+        ("--verbosity=9", log("Invalid value for verbosity: 9")),
+        ("--verbosity=-1", log("Invalid value for verbosity: 255")),
+        (
+            "--forced-shutdown=on",
+            log("FATAL: Invalid value for --forced-shutdown: 'on'"),
+        ),
+        (
+            "--report-checkpoints=2,x",
+            log("FATAL: Invalid value for --report-checkpoints: 'x'"),
+        ),
+        (
+            "--report-checkpoints=1.5",
+            log("FATAL: Invalid value for --report-checkpoints: '1.5'"),
+        ),
+        (
+            "--thread-stack-size=12Q",
+            log("FATAL: Invalid value for thread-stack-size: 0.\n"),
+        ),
+        (
+            "--rand-type=uni",
+            log("FATAL: Invalid random numbers distribution: uni."),
+        ),
+        (
+            "--rand-type=zipfian",
+            log("FATAL: Invalid random numbers distribution: zipfian."),
+        ),
+        ("--rand-spec-pct=x", bad_int("rand_spec_pct", "x")),
+        ("--config-file=bad", bad_int("threads", "abc")),
+        // Of several the one that sysbench meets first.
+        (
+            "--verbosity=9 --percentile=200 --rand-type=x",
+            log("FATAL: Invalid random numbers distribution: x."),
+        ),
+        ("--rand-type=x --rand-seed=x", bad_int("rand_seed", "x")),
+        (
+            "--report-checkpoints=x --percentile=200",
+            log("FATAL: Invalid value for --report-checkpoints: 'x'"),
+        ),
+        (
+            "--rate=x --rand-type=x",
+            log("FATAL: Invalid random numbers distribution: x."),
+        ),
+        (
+            "--thread-stack-size=0 --forced-shutdown=x",
+            log("FATAL: Invalid value for --forced-shutdown: 'x'"),
+        ),
+        (
+            "--num-threads=3 --forced-shutdown=x",
+            log(
+                "WARNING: --num-threads is deprecated, use --threads instead\nFATAL: Invalid value for --forced-shutdown: 'x'",
+            ),
+        ),
+        (
+            "--nosuch=1 --threads=0",
+            log("FATAL: Invalid value for --threads: 0.\n"),
+        ),
+        ("extra", error("Unrecognized command line argument: extra")),
+    ] {
+        assert_eq!(
+            refusal(&format!("oltp_read_only run {options}")),
+            want,
+            "{options}"
+        );
+    }
+}
+
+#[test]
+fn mistakes_behind_the_banner() {
+    let log = |text: &str| (true, format!("{text}\n"), String::new());
+    let error = |text: &str| (true, String::new(), format!("{text}\n"));
+    let needed =
+        "FATAL: Command is required. Supported commands: prepare, prewarm, run, cleanup, help";
+    let nowhere = |name: &str| {
+        log(&format!(
+            "FATAL: Cannot find benchmark '{name}': no such built-in test, file or module"
+        ))
+    };
+    for (line, want) in [
+        ("nosuch run", nowhere("nosuch")),
+        ("./nosuch.lua --foo=1 run", nowhere("./nosuch.lua")),
+        ("help", nowhere("help")),
+        ("-h", nowhere("-h")),
+        ("--validate 4 oltp_insert", nowhere("4")),
+        ("oltp_read_write", log(needed)),
+        ("oltp_read_write --foo=1", log(needed)),
+        ("oltp_read_write foo", error("Unknown command: foo")),
+        (
+            "oltp_read_write --foo=1 foo",
+            error("invalid option: --foo=1"),
+        ),
+        (
+            "oltp_read_write --nosuch run",
+            error("invalid option: --nosuch"),
+        ),
+        (
+            "oltp_read_write --skip-trx=yes run",
+            error("invalid option: --skip-trx=yes"),
+        ),
+        (
+            "oltp_read_write --debug=ON run",
+            error("invalid option: --debug=ON"),
+        ),
+        (
+            "oltp_read_write --THREADS=3 run",
+            error("invalid option: --THREADS=3"),
+        ),
+        (
+            "oltp_read_write --warmup-time=3 run",
+            error("invalid option: --warmup-time=3"),
+        ),
+        (
+            "oltp_read_write --delta=3 run",
+            error("invalid option: --delta=3"),
+        ),
+        ("oltp_read_write --=3 run", error("invalid option: --=3")),
+        (
+            "oltp_read_write --test run",
+            error("invalid option: --test"),
+        ),
+        (
+            "bulk_insert help",
+            error("'bulk_insert' test does not implement the 'help' command."),
+        ),
+        ("bulk_insert prewarm", error("Unknown command: prewarm")),
+        (
+            "bulk_insert",
+            log("FATAL: Command is required. Supported commands: prepare, run, cleanup"),
+        ),
+        ("oltp_insert warmup", error("Unknown command: warmup")),
+        (
+            "--config-file=open oltp_insert foo",
+            error("unexpected EOL on line 2\nUnknown command: foo"),
+        ),
+        (
+            "--config-file=/nosuch oltp_insert foo",
+            error("/nosuch: No such file or directory\nUnknown command: foo"),
+        ),
+    ] {
+        assert_eq!(refusal(line), want, "{line}");
+    }
+}
+
+#[test]
+fn tests_of_other_things_are_answered_in_a_sentence() {
+    for name in OTHERS {
+        for line in [
+            format!("{name} run"),
+            format!("{name} --cpu-max-prime=3 help"),
+            format!("--test={name} run"),
+        ] {
+            let (_, _, error) = refusal(&line);
+            let want = format!(
+                "'{name}' does not measure a database, and Prony measures databases only.\n"
+            );
+            assert!(error.ends_with(&want), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Closed loops, rates, counts and think time: how many transactions there are, and how long they take.
+
+use crate::support::*;
+use prony_plan::{Arrival, Pace, Stop};
+use prony_session::{Db, Outcome, User};
+use std::time::Duration;
+
+#[test]
+fn a_reply_that_is_there_at_once_shows_its_delay_to_the_nanosecond() {
+    for delay_ns in [1, 17, 999_999] {
+        let plan = plan(1, 20.0 * delay_ns as f64 / 1e9);
+        let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(delay_ns)).unwrap();
+        let all = driven.collected.measured.all();
+        assert!(all.committed >= 10, "{}", all.committed);
+        assert_eq!(all.response.min_ns, delay_ns);
+        assert_eq!(all.response.max_ns, delay_ns);
+        assert_eq!(all.response.mean_ns(), delay_ns as f64);
+    }
+}
+
+#[test]
+fn a_closed_loop_obeys_littles_law_and_counts_exactly() {
+    let mut plan = plan(8, 3.0);
+    plan.warmup = Duration::from_secs(2);
+    let (driven, watch) = simulate(&Selects::new(), &plan, stamped(), after(2 * MS)).unwrap();
+    let measured = &driven.collected.measured;
+    let all = measured.all();
+    // 8 clients, 2 ms: 4,000 a second. The edges of the window cut one transaction a client.
+    assert!(all.committed.abs_diff(12_000) <= 16, "{}", all.committed);
+    let occupied = all.busy_ns as f64 / 1e9 / measured.seconds();
+    assert!((occupied - 8.0).abs() < 0.02 * 8.0, "{occupied}");
+    assert_eq!(watch.rows.len(), 5);
+    let warm = driven.collected.warmup.as_ref().unwrap().all();
+    let rows: u64 = watch.rows.iter().map(|row| row.0).sum();
+    assert_eq!(rows, all.committed + warm.committed);
+    assert!(measured.leftover.unfinished <= 8);
+    assert_eq!(measured.leftover.misplaced, 0);
+}
+
+#[test]
+fn an_even_rate_is_held_to_the_transaction() {
+    let mut plan = plan(4, 2.0);
+    plan.pace = evenly(1000.0);
+    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(MS / 2)).unwrap();
+    let all = driven.collected.measured.all();
+    assert!(all.committed.abs_diff(2000) <= 1, "{}", all.committed);
+    assert_eq!(all.response.max_ns, MS / 2);
+    assert_eq!(driven.collected.measured.leftover.never_started, 0);
+}
+
+#[test]
+fn a_poisson_rate_is_held_on_average() {
+    let mut plan = plan(64, 20.0);
+    plan.pace = Pace::Rate {
+        rate_tps: 1000.0,
+        arrival: Arrival::Poisson,
+        queue_max: None,
+    };
+    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(MS)).unwrap();
+    let all = driven.collected.measured.all();
+    // Four standard deviations of a Poisson count of 20,000.
+    assert!(
+        all.committed.abs_diff(20_000) < 4 * 142,
+        "{}",
+        all.committed
+    );
+}
+
+#[test]
+fn late_starts_are_not_skipped_and_count_from_their_schedule() {
+    let mut plan = plan(1, 1.0);
+    plan.pace = evenly(1000.0);
+    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(2 * MS)).unwrap();
+    let measured = &driven.collected.measured;
+    let all = measured.all();
+    // One client manages 500 of the 1,000 a second; the wait for a start grows by 1 ms each.
+    assert!(all.committed.abs_diff(500) <= 1, "{}", all.committed);
+    let service = all
+        .service
+        .as_ref()
+        .expect("an open loop has service times");
+    assert_eq!((service.min_ns, service.max_ns), (2 * MS, 2 * MS));
+    assert_eq!(all.response.min_ns, 2 * MS);
+    assert!(all.response.max_ns > 490 * MS, "{}", all.response.max_ns);
+    let starts = all.committed + measured.leftover.unfinished + measured.leftover.never_started;
+    assert_eq!(starts, 1000);
+}
+
+#[test]
+fn a_count_of_transactions_is_each_clients_own() {
+    let mut plan = plan(4, 0.0);
+    plan.stop = Stop::Transactions(100);
+    plan.warmup = Duration::from_millis(10);
+    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(MS)).unwrap();
+    let all = driven.collected.measured.all();
+    // With the one that was under way at the end of the warm-up: it is measured.
+    assert_eq!(all.committed, 400);
+    assert!(driven.collected.warmup.unwrap().all().committed >= 36);
+}
+
+#[test]
+fn nothing_more_is_due_once_every_client_has_done_its_count() {
+    let mut plan = plan(4, 0.0);
+    plan.stop = Stop::Transactions(10);
+    plan.pace = evenly(100_000.0);
+    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(MS)).unwrap();
+    assert_eq!(driven.collected.measured.all().committed, 40);
+    assert_eq!(driven.collected.measured.leftover.never_started, 0);
+}
+
+#[test]
+fn a_connection_for_each_transaction_counts_its_opening() {
+    let mut plan = plan(2, 1.0);
+    plan.connect_per_transaction = true;
+    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(MS)).unwrap();
+    let all = driven.collected.measured.all();
+    let connect = all.connect.as_ref().unwrap();
+    // 10 µs until it is accepted, 20 µs to log in.
+    assert_eq!((connect.min_ns, connect.max_ns), (30_000, 30_000));
+    assert_eq!(all.response.mean_ns(), MS as f64 + 30_000.0);
+    assert_eq!(all.failed, 0);
+    assert!(driven.events.is_empty(), "{:?}", driven.events);
+}
+
+#[test]
+fn think_time_is_kept() {
+    let program = With(|_, mut db: Db| -> User {
+        Box::pin(async move {
+            loop {
+                if let Err(ended) = db.start(0).await {
+                    return ended;
+                }
+                let result = db.query("SELECT 1").await.map(|_| Outcome::Committed);
+                if let Err(ended) = db.end(result).await {
+                    return ended;
+                }
+                db.sleep(Duration::from_millis(9)).await;
+            }
+        })
+    });
+    let (driven, _) = simulate(&program, &plan(3, 1.0), stamped(), after(MS)).unwrap();
+    let all = driven.collected.measured.all();
+    assert!(all.committed.abs_diff(300) <= 3, "{}", all.committed);
+    assert_eq!(all.response.mean_ns(), MS as f64);
+}

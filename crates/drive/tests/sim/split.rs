@@ -1,0 +1,79 @@
+//! The parts of a response: send wait, server, client wait.
+
+use crate::support::*;
+use prony_drive::io::sim::{Answer, Machine};
+use prony_session::Outcome;
+use prony_wire::Statements;
+
+#[test]
+fn server_time_leaves_out_what_the_client_adds() {
+    let machine = Machine {
+        stall_ns: 5 * MS,
+        ..stamped()
+    };
+    let (driven, _) = simulate(&Selects::new(), &plan(4, 1.0), machine, after(2 * MS)).unwrap();
+    let all = driven.collected.measured.all();
+    let parts = all.parts.as_ref().unwrap();
+    assert_eq!(parts.server.mean_ns(), 2.0 * MS as f64);
+    assert_eq!(parts.client_wait.mean_ns(), 3.0 * MS as f64);
+    assert_eq!(all.response.mean_ns(), 5.0 * MS as f64);
+}
+
+#[test]
+fn server_time_is_corrected_for_the_place_in_the_batch() {
+    let machine = Machine {
+        send_cost_ns: 5_000,
+        stall_ns: MS,
+        ..stamped()
+    };
+    let (driven, _) = simulate(&Selects::new(), &plan(32, 1.0), machine, after(MS / 5)).unwrap();
+    let measured = &driven.collected.measured;
+    let all = measured.all();
+    let parts = all.parts.as_ref().unwrap();
+    let server_ns = parts.server.mean_ns();
+    assert!((server_ns / 200_000.0 - 1.0).abs() < 0.01, "{server_ns}");
+    // Without the correction the waits in the batch would be the server's.
+    assert!(
+        parts.send_wait.mean_ns() > 40_000.0,
+        "{}",
+        parts.send_wait.mean_ns()
+    );
+    let sum = parts.send_wait.mean_ns() + server_ns + parts.client_wait.mean_ns();
+    assert!((sum / all.response.mean_ns() - 1.0).abs() < 1e-6, "{sum}");
+    assert_eq!(measured.stamps.impossible, 0);
+}
+
+#[test]
+fn merged_segments_and_batches_are_upper_bounds() {
+    // The reply, and a notice that reaches the client before it reads.
+    const NOTICE: &[u8] = b"N\0\0\0\x0eSNOTICE\0\0\0";
+    let server = Server {
+        refuse: |_| false,
+        statement: |_, _: &[u8], _, answers: &mut Vec<Answer>| {
+            answers.push(send(MS, DONE));
+            answers.push(send(2 * MS, NOTICE));
+        },
+    };
+    let machine = Machine {
+        stall_ns: 5 * MS,
+        ..stamped()
+    };
+    let (driven, _) = simulate(&Selects::new(), &plan(1, 0.1), machine, server).unwrap();
+    let all = driven.collected.measured.all();
+    let parts = all.parts.as_ref().unwrap();
+    assert!(all.committed >= 10, "{}", all.committed);
+    assert_eq!(all.committed, parts.upper_bounds);
+    assert_eq!(parts.server.max_ns, 2 * MS);
+
+    let program = repeat(|db| {
+        Box::pin(async move {
+            let mut set = Statements::new();
+            let (one, two) = (set.add("SELECT 1"), set.add("SELECT 2"));
+            db.batch(&[(&one, &[]), (&two, &[])]).await?;
+            Ok(Outcome::Committed)
+        })
+    });
+    let (driven, _) = simulate(&program, &plan(1, 0.1), stamped(), after(MS)).unwrap();
+    let all = driven.collected.measured.all();
+    assert_eq!(all.parts.as_ref().unwrap().upper_bounds, all.committed);
+}

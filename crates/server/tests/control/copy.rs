@@ -1,0 +1,122 @@
+//! COPY from the client.
+
+use crate::support::Server;
+use prony_server::control::{Control, Error};
+
+#[test]
+fn copy_in_with_and_without_tls() {
+    let server = Server::shared();
+    for target in [
+        server.unix("postgres"),
+        server.tcp("postgres", "localhost", "disable"),
+        server.tcp("postgres", "localhost", "require"),
+    ] {
+        let mut control = Control::connect(&target).unwrap();
+        control
+            .execute("CREATE TEMP TABLE t (n int, filler text)")
+            .unwrap();
+        let mut copy = control.copy_in("COPY t FROM STDIN").unwrap();
+        let filler = "x".repeat(80);
+        for n in 0..50_000 {
+            copy.write(format!("{n}\t{filler}\n").as_bytes()).unwrap();
+        }
+        for n in 50_000..60_000 {
+            copy.buffer()
+                .extend_from_slice(format!("{n}\t{filler}\n").as_bytes());
+            copy.flush_if_full().unwrap();
+        }
+        copy.write(format!("60000\t{}\n", "y".repeat(1_000_000)).as_bytes())
+            .unwrap();
+        assert_eq!(copy.finish().unwrap(), 60_001);
+        let sum = control.query_value("SELECT sum(n) || ' ' || sum(length(filler)) FROM t");
+        assert_eq!(sum.unwrap().as_deref(), Some("1800030000 5800000"));
+
+        control
+            .copy_in("COPY t FROM STDIN")
+            .unwrap()
+            .write(b"1\tlost\n")
+            .unwrap();
+        let mut copy = control.copy_in("COPY t FROM STDIN").unwrap();
+        copy.write(b"1\tlost\n").unwrap();
+        copy.abort("on purpose").unwrap();
+        assert_eq!(
+            control
+                .copy_in("COPY t FROM STDIN")
+                .unwrap()
+                .finish()
+                .unwrap(),
+            0
+        );
+        let count = control.query_value("SELECT count(*) FROM t").unwrap();
+        assert_eq!(
+            count.as_deref(),
+            Some("60001"),
+            "what was dropped or aborted left no row"
+        );
+    }
+}
+
+#[test]
+fn copy_in_notices_an_error_while_it_sends() {
+    let server = Server::shared();
+    for mode in ["disable", "require"] {
+        let mut control = Control::connect(&server.tcp("postgres", "localhost", mode)).unwrap();
+        control.execute("CREATE TEMP TABLE t (n int)").unwrap();
+        let mut copy = control.copy_in("COPY t FROM STDIN").unwrap();
+        copy.write(b"1\n2\nnonsense\n").unwrap();
+        let more = b"3\n".repeat(100_000);
+        // The first messages may be on their way before the server reads them; far more than its
+        // buffers hold cannot be.
+        let error = (0..10_000)
+            .find_map(|_| copy.write(&more).err())
+            .expect("an error");
+        assert_eq!(error.sqlstate(), Some("22P02"));
+        assert!(
+            error.to_string().contains("CONTEXT:  COPY t, line 3"),
+            "{error}"
+        );
+        assert!(matches!(copy.write(&more), Err(Error::Usage(_))));
+        assert!(matches!(copy.finish(), Err(Error::Usage(_))));
+        assert_eq!(
+            control.query_value("SELECT 1").unwrap().as_deref(),
+            Some("1")
+        );
+
+        // An error that only the end brings.
+        control
+            .execute("ALTER TABLE t ADD UNIQUE (n) DEFERRABLE INITIALLY DEFERRED")
+            .unwrap();
+        let mut copy = control.copy_in("COPY t FROM STDIN").unwrap();
+        copy.write(b"1\n1\n").unwrap();
+        assert_eq!(copy.finish().unwrap_err().sqlstate(), Some("23505"));
+        assert!(control.copy_in("COPY nothing FROM STDIN").is_err());
+        assert_eq!(
+            control
+                .query_value("SELECT count(*) FROM t")
+                .unwrap()
+                .as_deref(),
+            Some("0")
+        );
+    }
+}
+
+#[test]
+fn notices_during_copy_cannot_block_it() {
+    let server = Server::shared();
+    let mut control = Control::connect(&server.unix("postgres")).unwrap();
+    control
+        .execute(
+            "CREATE TEMP TABLE t (filler text);
+             CREATE FUNCTION pg_temp.shout() RETURNS trigger LANGUAGE plpgsql AS
+             $$ BEGIN RAISE NOTICE '%', repeat('loud', 1000); RETURN NEW; END $$;
+             CREATE TRIGGER shout BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION pg_temp.shout()",
+        )
+        .unwrap();
+    let mut copy = control.copy_in("COPY t FROM STDIN").unwrap();
+    // One message of 3 MB that provokes 12 MB of notices: both sides' buffers are full at once.
+    let mut row = vec![b'x'; 1000];
+    row.push(b'\n');
+    copy.write(&row.repeat(3000)).unwrap();
+    assert_eq!(copy.finish().unwrap(), 3000);
+    assert_eq!(control.take_notices().len(), 1000);
+}

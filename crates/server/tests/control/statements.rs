@@ -1,0 +1,104 @@
+//! Statements, their rows, parameters and errors.
+
+use crate::support::Server;
+use prony_server::control::{Control, Error, quote_identifier, quote_literal};
+
+#[test]
+fn statements_rows_and_errors() {
+    let server = Server::shared();
+    let mut control = Control::connect(&server.unix("postgres")).unwrap();
+    control
+        .execute("CREATE TEMP TABLE t (a int, b text)")
+        .unwrap();
+    let many = "INSERT INTO t SELECT i, nullif(i, 2)::text FROM generate_series(1, 3) i";
+    assert_eq!(control.execute(many).unwrap(), 3);
+    let rows = control.query("SELECT a, b FROM t ORDER BY a").unwrap();
+    assert_eq!(rows[0], [Some("1".to_owned()), Some("1".to_owned())]);
+    assert_eq!(rows[1], [Some("2".to_owned()), None]);
+    assert_eq!(
+        control
+            .query("SELECT 1; SELECT 2 UNION SELECT 3 ORDER BY 1")
+            .unwrap()
+            .len(),
+        2
+    );
+    assert_eq!(control.query_value("SELECT NULL").unwrap(), None);
+    assert_eq!(control.query_value("SELECT 1 WHERE false").unwrap(), None);
+    assert_eq!(control.execute("").unwrap(), 0);
+
+    let odd = "it's \\ \"odd\"";
+    let sql = format!("SELECT {} AS {}", quote_literal(odd), quote_identifier(odd));
+    assert_eq!(control.query_value(&sql).unwrap().as_deref(), Some(odd));
+    let long = control
+        .query_value("SELECT repeat('x', 3000000)")
+        .unwrap()
+        .unwrap();
+    assert_eq!(long.len(), 3_000_000);
+
+    let error = control.execute("SELECT * FROM nothing_there").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "ERROR:  relation \"nothing_there\" does not exist"
+    );
+    assert_eq!(error.sqlstate(), Some("42P01"));
+    assert!(!error.is_lost());
+    for copy in ["COPY t FROM STDIN", "COPY t TO STDOUT"] {
+        let usage = control.execute(copy);
+        assert_eq!(
+            matches!(usage, Err(Error::Usage(_))),
+            copy.contains("FROM"),
+            "{usage:?}"
+        );
+    }
+    assert!(matches!(
+        control.execute("SELECT 1\0"),
+        Err(Error::Usage(_))
+    ));
+    assert!(matches!(control.copy_in("SELECT 1"), Err(Error::Usage(_))));
+    assert_eq!(
+        control.query_value("SELECT 7").unwrap().as_deref(),
+        Some("7")
+    );
+
+    control
+        .execute("DO $$ BEGIN RAISE NOTICE 'careful'; END $$")
+        .unwrap();
+    let notices = control.take_notices();
+    assert_eq!(notices.len(), 1);
+    assert_eq!(notices[0].message, "careful");
+}
+
+#[test]
+fn parameters_travel_beside_the_statement() {
+    let server = Server::shared();
+    let mut control = Control::connect(&server.unix("postgres")).unwrap();
+    let odd = "it's \\ \"odd\"";
+    let sql = "SELECT $1::text, $2::int + 1, NULL";
+    let rows = control.query_with(sql, &[odd, "41"]).unwrap();
+    let expected = [Some(odd.to_owned()), Some("42".to_owned()), None];
+    assert_eq!(rows, [expected]);
+    assert_eq!(
+        control
+            .query_with("SELECT 1 WHERE false", &[])
+            .unwrap()
+            .len(),
+        0
+    );
+    assert_eq!(
+        control
+            .query_with("SET work_mem = 1024", &[])
+            .unwrap()
+            .len(),
+        0
+    );
+    let error = control.query_with("SELECT $1::int", &["x"]).unwrap_err();
+    assert_eq!(error.sqlstate(), Some("22P02"));
+    for values in [&[][..], &["a", "b"]] {
+        let error = control.query_with("SELECT $1::text", values);
+        assert!(matches!(error, Err(Error::Usage(_))), "{error:?}");
+    }
+    assert_eq!(
+        control.query_value("SELECT 7").unwrap().as_deref(),
+        Some("7")
+    );
+}

@@ -1,0 +1,104 @@
+//! TLS: when there is some, whom it trusts, and what is tried next.
+
+use crate::support::{Server, certify, text, with_password};
+use prony_server::control::Control;
+use prony_server::{ChannelBinding, SslMode};
+
+#[test]
+fn scram_plus_over_tls_with_a_verified_name() {
+    let server = Server::shared();
+    let mut target = with_password(
+        server.tcp("scram_user", "localhost", "verify-full"),
+        "sesame",
+    );
+    target.channel_binding = ChannelBinding::Require;
+    let mut control = Control::connect(&target).unwrap();
+    assert!(
+        control.tls().unwrap().starts_with("TLSv1.3 TLS_"),
+        "{:?}",
+        control.tls()
+    );
+    let seen = control
+        .query("SELECT version, cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
+        .unwrap();
+    let seen: Vec<&str> = seen[0]
+        .iter()
+        .map(|value| value.as_deref().unwrap())
+        .collect();
+    assert_eq!(control.tls().unwrap(), seen.join(" "));
+
+    let wrong = text(Control::connect(&with_password(target.clone(), "open")));
+    assert!(wrong.contains("password authentication failed"), "{wrong}");
+    target.tls.mode = SslMode::Disable;
+    target.tls.config = None;
+    let plain = text(Control::connect(&target));
+    assert!(
+        plain.contains("channel binding is required, but SSL is not in use"),
+        "{plain}"
+    );
+}
+
+#[test]
+fn wrong_name_and_unknown_authority_are_refused() {
+    let server = Server::shared();
+    let wrong = text(Control::connect(&server.tcp(
+        "postgres",
+        "example.org",
+        "verify-full",
+    )));
+    assert!(
+        wrong.contains("The certificate is for another host name"),
+        "{wrong}"
+    );
+    assert!(
+        wrong.starts_with("connection to server at \"example.org\" (127.0.0.1), port"),
+        "{wrong}"
+    );
+
+    let other = server.embedded.directory().join("other.pem");
+    std::fs::write(&other, certify("Somebody else").0).unwrap();
+    let mut target = server.tcp_trusting("postgres", "localhost", "verify-ca", &other);
+    let unknown = text(Control::connect(&target));
+    assert!(unknown.contains("sslrootcert=FILE"), "{unknown}");
+    let any_name = server.tcp("postgres", "example.org", "verify-ca");
+    assert!(Control::connect(&any_name).unwrap().tls().is_some());
+    // With `prefer` a failed TLS leads to a connection without.
+    target.tls.mode = SslMode::Prefer;
+    let control = Control::connect(&target).unwrap();
+    assert_eq!(control.tls(), None);
+}
+
+#[test]
+fn allow_and_prefer_fall_back_both_ways() {
+    let server = Server::shared();
+    let tls = |user, mode| {
+        let control = Control::connect(&server.tcp(user, "localhost", mode)).unwrap();
+        control.tls().is_some()
+    };
+    assert!(tls("tls_only", "allow"));
+    assert!(tls("tls_only", "prefer"));
+    assert!(!tls("plain_only", "allow"));
+    assert!(!tls("plain_only", "prefer"));
+    assert!(!tls("postgres", "allow"));
+    assert!(tls("postgres", "prefer"));
+    assert!(!tls("postgres", "disable"));
+    let refused = text(Control::connect(&server.tcp(
+        "tls_only",
+        "localhost",
+        "disable",
+    )));
+    assert!(refused.contains("no encryption") && refused.contains("\n\tThe server's pg_hba.conf"));
+}
+
+#[test]
+fn a_server_without_tls() {
+    let server = Server::start(&[("ssl", "off")]);
+    let target = server.tcp("postgres", "localhost", "require");
+    let error = text(Control::connect(&target));
+    assert!(
+        error.contains("server does not support SSL, but SSL was required"),
+        "{error}"
+    );
+    let prefer = server.tcp("postgres", "localhost", "prefer");
+    assert_eq!(Control::connect(&prefer).unwrap().tls(), None);
+}

@@ -1,0 +1,130 @@
+//! Recorded replies, cut in two at every byte.
+
+use crate::common::cuts;
+use crate::support::*;
+use prony_wire::{Agreed, Block, Fed, QueryMode, Statements, Value};
+
+#[test]
+fn recorded_texts_at_every_cut() {
+    for (recording, agreed) in [
+        (&recorded!("text_mariadb")[..], without_eof()),
+        (recorded!("text_mysql"), without_eof()),
+        (recorded!("text_mariadb_eof"), Agreed::default()),
+        (recorded!("text_mysql_eof"), Agreed::default()),
+    ] {
+        for pieces in cuts(recording) {
+            let mut exchange = exchange(QueryMode::Simple, agreed);
+            exchange.query("three statements");
+            assert_eq!(feed(&mut exchange, &pieces), Fed::Complete);
+            assert_eq!(exchange.results(), 3);
+            let long = "y".repeat(300);
+            let wanted = [["1", "NULL", "x"], ["-2", "3", &long]];
+            let wanted = wanted.map(|row| (0, row.map(str::to_owned).to_vec()));
+            assert_eq!(rows(&exchange), wanted);
+            let first = exchange.rows().next().unwrap().1;
+            assert_eq!(
+                (first.int(0), first.int(1), first.text(2)),
+                (Some(1), None, Some("x"))
+            );
+            let names: Vec<_> = exchange.columns(2).collect();
+            assert_eq!(names, [b"d"]);
+            assert_eq!((exchange.affected(), exchange.block()), (0, Block::Idle));
+            assert!(!exchange.has_surplus() && exchange.error().is_none());
+        }
+    }
+}
+
+#[test]
+fn recorded_prepared_statements_at_every_cut() {
+    let statement = Statements::new().add("select ... where 1 = $1");
+    for (prepare, execute, agreed) in [
+        (
+            &recorded!("prepare_mariadb")[..],
+            &recorded!("execute_mariadb")[..],
+            without_eof(),
+        ),
+        (
+            recorded!("prepare_mysql"),
+            recorded!("execute_mysql"),
+            without_eof(),
+        ),
+        (
+            recorded!("prepare_mariadb_eof"),
+            recorded!("execute_mariadb_eof"),
+            Agreed::default(),
+        ),
+        (
+            recorded!("prepare_mysql_eof"),
+            recorded!("execute_mysql_eof"),
+            Agreed::default(),
+        ),
+    ] {
+        for (first, second) in cuts(prepare).iter().zip(cuts(execute)) {
+            let mut exchange = exchange(QueryMode::Prepared, agreed);
+            let value = [Value::Int(1)];
+            exchange.request(std::iter::once((&statement, &value[..])));
+            assert_eq!(
+                packets(exchange.outgoing())[0].1,
+                b"\x16select ... where 1 = ?"
+            );
+            assert!(!exchange.is_prepared(&statement));
+            assert_eq!(feed(&mut exchange, first), Fed::Send);
+            assert!(exchange.is_prepared(&statement));
+            let number = &prepare[5..9];
+            let sent = packets(exchange.outgoing())[0].1.to_vec();
+            assert_eq!((sent[0], &sent[1..5]), (0x17, number));
+            assert_eq!(feed(&mut exchange, &second), Fed::Complete);
+            let row = [
+                "-5",
+                "5",
+                "1.25",
+                "0.5",
+                "2026-11-21 01:02:03.5",
+                "-26:00:01",
+                "NULL",
+                "text",
+            ];
+            let wanted = [(0, row.map(str::to_owned).to_vec())];
+            assert_eq!(rows(&exchange), wanted);
+            let row = exchange.rows().next().unwrap().1;
+            assert_eq!(
+                (row.int(0), row.int(1), row.int(6)),
+                (Some(-5), Some(5), None)
+            );
+            assert_eq!((row.text(2), row.text(7)), (Some("1.25"), Some("text")));
+        }
+    }
+}
+
+#[test]
+fn recorded_procedures_blocks_and_errors_at_every_cut() {
+    let call = recorded!("call_mariadb");
+    for pieces in cuts(call) {
+        let mut exchange = exchange(QueryMode::Simple, without_eof());
+        exchange.query("call p()");
+        assert_eq!(feed(&mut exchange, &pieces), Fed::Complete);
+        // Two results with rows, and the end of the procedure.
+        assert_eq!(exchange.results(), 3);
+        let counts: Vec<_> = rows(&exchange)
+            .iter()
+            .map(|(n, row)| (*n, row.len()))
+            .collect();
+        assert_eq!(counts, [(0, 1), (1, 2)]);
+    }
+    for pieces in cuts(recorded!("missing_mariadb")) {
+        let mut exchange = exchange(QueryMode::Simple, without_eof());
+        let statement = Statements::new().add("begin");
+        exchange.request(std::iter::once((&statement, &[][..])));
+        assert_eq!(
+            exchange.feed(recorded!("begin_mariadb")).unwrap(),
+            Fed::Complete
+        );
+        assert_eq!(exchange.block(), Block::Open);
+        exchange.request(std::iter::once((&statement, &[][..])));
+        assert_eq!(feed(&mut exchange, &pieces), Fed::Complete);
+        let error = exchange.error().unwrap();
+        assert_eq!((error.number, error.code()), (1146, "42S02"));
+        // The transaction is as open as before.
+        assert_eq!(exchange.block(), Block::Open);
+    }
+}

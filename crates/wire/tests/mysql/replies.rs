@@ -1,0 +1,96 @@
+//! Replies that nobody asked for, that come late, or in many packets.
+
+use crate::support::*;
+use prony_wire::{Fed, QueryMode, Violation};
+
+#[test]
+fn files_are_given_only_to_a_request_that_brings_them() {
+    let asks = b"\x0c\0\0\x01\xfb/etc/passwd";
+    let mut exchange = exchange(QueryMode::Simple, without_eof());
+    exchange.query("select 1");
+    assert_eq!(exchange.feed(asks), Err(Violation::LocalInfile));
+    exchange.reset();
+    assert!(exchange.load("load data ...", b"1\n"));
+    assert_eq!(exchange.feed(asks).unwrap(), Fed::Send);
+    assert_eq!(packets(exchange.outgoing()), [(2, &b"1\n"[..]), (3, b"")]);
+    let mut done = OK.to_vec();
+    done[3] = 4;
+    assert_eq!(exchange.feed(&done).unwrap(), Fed::Complete);
+    // A server that does not ask gets nothing.
+    exchange.load("do 0", b"1\n");
+    assert_eq!(exchange.feed(OK).unwrap(), Fed::Complete);
+}
+
+#[test]
+fn the_end_of_a_session_is_understood() {
+    let killed = refusal(1927, "70100");
+    // It comes while nothing is asked.
+    let mut idle = exchange(QueryMode::Simple, without_eof());
+    assert_eq!(idle.feed(&killed).unwrap(), Fed::More);
+    assert_eq!(idle.last_words().unwrap().number, 1927);
+    // It comes behind a good reply, which stands.
+    let mut busy = exchange(QueryMode::Simple, without_eof());
+    busy.query("commit");
+    assert_eq!(busy.feed(&[OK, &killed].concat()).unwrap(), Fed::Complete);
+    assert!(busy.error().is_none() && busy.has_surplus());
+    busy.query("next");
+    assert_eq!(busy.last_words().unwrap().number, 1927);
+    busy.reset();
+    assert!(busy.last_words().is_none());
+}
+
+#[test]
+fn packets_out_of_order_and_unasked_are_noticed() {
+    let mut exchange = exchange(QueryMode::Simple, without_eof());
+    exchange.query("select 1");
+    let mut bytes = OK.to_vec();
+    bytes[3] = 2;
+    assert_eq!(exchange.feed(&bytes), Err(Violation::OutOfOrder));
+    exchange.reset();
+    assert_eq!(exchange.feed(&[OK].concat()), Err(Violation::OutOfOrder));
+}
+
+#[test]
+fn a_row_of_several_packets_is_put_together_however_it_arrives() {
+    // One column; a row whose one value makes a payload of 16 MiB - 1 and 5 bytes more.
+    const PACKET: usize = 0xff_ffff;
+    let long = vec![b'v'; PACKET + 5 - 9];
+    let mut payload = vec![0xfe];
+    payload.extend_from_slice(&(long.len() as u64).to_le_bytes());
+    payload.extend_from_slice(&long);
+    assert_eq!(payload.len(), PACKET + 5);
+    let text = recorded!("text_mariadb");
+    let described = packets(text)[1].1;
+    let framed = |number: u8, payload: &[u8]| {
+        let mut packet = (payload.len() as u32).to_le_bytes()[..3].to_vec();
+        packet.push(number);
+        packet.extend_from_slice(payload);
+        packet
+    };
+    let head = [framed(1, &[1]), framed(2, described)].concat();
+    let row = [framed(3, &payload[..PACKET]), framed(4, &payload[PACKET..])].concat();
+    let tail = [framed(5, b"\x011"), framed(6, b"\xfe\0\0\x02\0\0\0")].concat();
+    let bytes = [head.clone(), row, tail].concat();
+    let second = head.len() + 4 + PACKET;
+    let places = [
+        head.len() + 2,
+        head.len() + 9,
+        second - 1,
+        second,
+        second + 2,
+        second + 4,
+    ];
+    for at in places
+        .into_iter()
+        .chain([second + 7, second + 9, second + 12, bytes.len() - 3])
+    {
+        let mut exchange = exchange(QueryMode::Simple, without_eof());
+        exchange.query("select long");
+        let fed = feed(&mut exchange, &[&bytes[..at], &bytes[at..]]);
+        assert_eq!(fed, Fed::Complete, "{at}");
+        let rows: Vec<_> = exchange.rows().map(|(_, row)| row).collect();
+        assert_eq!(rows.len(), 2);
+        assert_eq!(rows[0].text(0).map(str::len), Some(long.len()), "{at}");
+        assert_eq!(rows[1].int(0), Some(1));
+    }
+}

@@ -1,0 +1,126 @@
+//! The recordings, a log-in and an exchange on them, and the bytes of small answers.
+
+use prony_wire::log_in::{Progress, TlsUse};
+use prony_wire::mysql::{Connector, Login};
+use prony_wire::{
+    Agreed, ConnectError, Exchange, Fed, LogIn, LoggedIn, QueryMode, Secret, Statement, Value,
+};
+use std::sync::Arc;
+
+macro_rules! recorded {
+    ($name:literal) => {
+        include_bytes!(concat!("../recorded/mysql_", $name, ".bin"))
+    };
+}
+
+pub const NATIVE: &[u8] = recorded!("native");
+
+pub const SHA2_FAST: &[u8] = recorded!("sha2_fast");
+
+pub const SHA2_RSA: &[u8] = recorded!("sha2_rsa");
+
+pub const ED25519: &[u8] = recorded!("ed25519");
+
+pub fn login(user: &str) -> Login {
+    Login {
+        password: Some(Secret::new("sesame")),
+        get_server_public_key: true,
+        ..Login::new(user, "")
+    }
+}
+
+/// Feeds `pieces`; gives what was sent, and how it ended.
+pub fn replay(login: Login, pieces: &[&[u8]]) -> (Vec<u8>, Result<Option<LoggedIn>, ConnectError>) {
+    let connector = Connector::new(Arc::new(login), TlsUse::No, None);
+    let mut log_in = LogIn::Mysql(Box::new(connector));
+    let mut out = Vec::new();
+    assert!(matches!(log_in.start(&mut out), Ok(Progress::More)));
+    assert!(out.is_empty(), "the server speaks first");
+    for (index, piece) in pieces.iter().enumerate() {
+        match log_in.receive(piece, &mut out) {
+            Ok(Progress::More) => {}
+            Ok(Progress::Done(session)) => {
+                assert_eq!(index, pieces.len() - 1, "done before the end");
+                return (out, Ok(Some(session)));
+            }
+            Err(error) => return (out, Err(error)),
+        }
+    }
+    (out, Ok(None))
+}
+
+/// The payloads of packets, each with its number.
+pub fn packets(mut bytes: &[u8]) -> Vec<(u8, &[u8])> {
+    let mut packets = Vec::new();
+    while let Some((&[a, b, c, number], rest)) = bytes.split_first_chunk::<4>() {
+        let length = usize::from(a) | usize::from(b) << 8 | usize::from(c) << 16;
+        packets.push((number, &rest[..length]));
+        bytes = &rest[length..];
+    }
+    packets
+}
+
+pub fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
+/// What a log-in settles with a server that spares the EOF packets.
+pub fn without_eof() -> Agreed {
+    replay(login("native"), &[NATIVE])
+        .1
+        .unwrap()
+        .unwrap()
+        .agreed
+}
+
+pub fn exchange(mode: QueryMode, agreed: Agreed) -> Exchange {
+    let mut exchange = Exchange::mysql(mode);
+    exchange.agree(agreed);
+    exchange
+}
+
+/// Feeds `pieces`, the last of which ends it.
+pub fn feed(exchange: &mut Exchange, pieces: &[&[u8]]) -> Fed {
+    let (last, before) = pieces.split_last().unwrap();
+    for piece in before {
+        assert_eq!(exchange.feed(piece).unwrap(), Fed::More);
+    }
+    exchange.feed(last).unwrap()
+}
+
+pub fn rows(exchange: &Exchange) -> Vec<(usize, Vec<String>)> {
+    let text = |value: Option<&[u8]>| match value {
+        None => "NULL".to_owned(),
+        Some(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+    };
+    let rows = exchange.rows();
+    rows.map(|(result, row)| (result, row.values().map(text).collect()))
+        .collect()
+}
+
+pub const OK: &[u8] = b"\x07\0\0\x01\0\0\0\x02\0\0\0";
+
+pub fn refusal(number: u16, code: &str) -> Vec<u8> {
+    let mut body = vec![0xff];
+    body.extend_from_slice(&number.to_le_bytes());
+    body.extend_from_slice(format!("#{code}why").as_bytes());
+    let mut packet = vec![body.len() as u8, 0, 0, 1];
+    packet.extend_from_slice(&body);
+    packet
+}
+
+/// The answer to a COM_STMT_PREPARE of a statement with this number and so many placeholders.
+pub fn prepared(id: u8, parameters: u8) -> Vec<u8> {
+    let mut bytes = vec![12, 0, 0, 1, 0, id, 0, 0, 0, 0, 0, parameters, 0, 0, 0, 0];
+    for number in 0..parameters {
+        bytes.extend_from_slice(&[1, 0, 0, 2 + number, 3]);
+    }
+    bytes
+}
+
+pub fn one<'a>(
+    statement: &'a Statement,
+    values: &'a [Value<'a>],
+) -> impl Iterator<Item = (&'a Statement, &'a [Value<'a>])> {
+    std::iter::once((statement, values))
+}
