@@ -228,11 +228,11 @@ fn repeats_meant(run: &Run) -> Option<usize> {
 }
 
 impl Point {
-    /// The configuration, and the variant where there is one: `small, simple`.
+    /// The configuration, and the variant where there is one: `small (simple)`.
     pub fn name(&self) -> String {
         match self.variant.is_empty() {
             true => self.configuration.clone(),
-            false => format!("{}, {}", self.configuration, self.variant),
+            false => format!("{} ({})", self.configuration, self.variant),
         }
     }
 

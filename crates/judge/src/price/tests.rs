@@ -381,11 +381,11 @@ fn variants_are_points_of_their_own_by_the_median_of_their_repeats() {
     };
     assert_eq!(
         (base.name().as_str(), base.runs_in_words().as_str()),
-        ("a, base", "3")
+        ("a (base)", "3")
     );
     assert_eq!(
         (new.name().as_str(), new.runs_in_words().as_str()),
-        ("a, new", "2 of 3")
+        ("a (new)", "2 of 3")
     );
     near(base.tps, 10_000.0);
     near(new.tps, 20_500.0);
@@ -394,7 +394,7 @@ fn variants_are_points_of_their_own_by_the_median_of_their_repeats() {
         remark("repeats-missing")
             .unwrap()
             .finding
-            .starts_with("a, new: 2 of 3")
+            .starts_with("a (new): 2 of 3")
     );
     assert_eq!(prices.ranking.as_ref().unwrap().frontier, [1]);
     // The same name in another experiment is another thing.
