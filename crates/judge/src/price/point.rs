@@ -6,7 +6,7 @@ use super::{Offer, Refused, Terms};
 use crate::statistics::median;
 use crate::{all, compare};
 use prony_plan::sheet::{AsOf, HOURS_A_MONTH, Item};
-use prony_store::{Run, ServerState, Severity, State};
+use prony_store::{Durability, Run, ServerState, Severity, State};
 use serde::Serialize;
 
 /// Months of the three-year figure, over which also is spread what is paid once.
@@ -157,7 +157,7 @@ fn replicas(run: &Run) -> Option<u32> {
 /// What a commit survives, as the run says it: by its class, or by the settings that promise it.
 fn durability(run: &Run) -> Option<String> {
     let seen = before(run).and_then(|state| state.durability.as_ref());
-    let class = seen.map(|durability| durability.class.clone());
+    let class = seen.map(Durability::words);
     class.or_else(|| compare::promises(run))
 }
 
