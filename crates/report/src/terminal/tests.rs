@@ -219,6 +219,20 @@ fn what_the_kernel_did_not_tell_is_unknown_and_not_zero() {
     assert!(told.contains("CPU 3.20 s user + 2.10 s system, 47.8 µs a committed transaction"));
     assert!(told.contains("stolen 0 %") && told.contains("memory at most 34 MB"));
     assert!(!told.contains("unknown"), "{told}");
+    assert!(!told.contains("SCHED_BATCH"), "none asked for it: {told}");
+    run.client.batch = Some(prony_store::Batch {
+        under: 3,
+        left: 1,
+        refused: 0,
+    });
+    let told = words(&run);
+    assert!(
+        told.contains(
+            "SCHED_BATCH, asked for by 4 workers: 3 ran under it, 1 went back from it, because other \
+             programs made them wait"
+        ),
+        "{told}"
+    );
     run.client = prony_store::Client {
         loop_delay_max_ns: 900_000,
         ..Default::default()
