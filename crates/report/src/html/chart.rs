@@ -346,7 +346,7 @@ mod tests {
         let (_, y) = text[..word].rsplit_once("y=\"").unwrap();
         let base: f64 = y.trim_end_matches('"').parse().unwrap();
         assert!(
-            base > 40.0,
+            base > 24.0,
             "below the line, which begins at the top: {base}"
         );
     }

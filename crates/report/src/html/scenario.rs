@@ -42,7 +42,7 @@ fn against(out: &mut String, run: &Run, scenario: &Scenario) -> fmt::Result {
             writeln!(
                 out,
                 "<tr><th scope=\"row\">{name}</th><td>{published}</td><td>{measured}</td>\
-                 <td>{change}</td><td class=\"word\">{unit}</td></tr>"
+                 <td>{change}</td><td>{unit}</td></tr>"
             )?;
         }
         end(out);

@@ -452,10 +452,11 @@ fn settings(run: &Run) -> String {
 pub fn place(out: &mut dyn Write, stored: Option<Stored<'_>>) -> io::Result<()> {
     writeln!(out)?;
     match stored {
-        Some(stored) => {
-            writeln!(out, "Stored in {}", plain(stored.place))?;
-            writeln!(out, "Show it again with: prony show {}", plain(stored.name))
+        Some(Stored::Now { place, id }) => {
+            writeln!(out, "Stored in {}", plain(place))?;
+            writeln!(out, "Show it again with: prony show {}", plain(id))
         }
+        Some(Stored::Before { document }) => writeln!(out, "Read from {}", plain(document)),
         None => writeln!(out, "Not stored."),
     }
 }

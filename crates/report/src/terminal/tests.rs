@@ -7,10 +7,7 @@ use prony_store::{Run, Severity, State};
 
 fn text(run: &Run, stored: Option<&str>) -> String {
     let mut out = Vec::new();
-    let stored = stored.map(|place| Stored {
-        place,
-        name: &run.id,
-    });
+    let stored = stored.map(|place| Stored::Now { place, id: &run.id });
     write(&mut out, &Style::plain(), run, stored).unwrap();
     String::from_utf8(out).unwrap()
 }
@@ -210,6 +207,24 @@ fn a_run_without_a_single_transaction_is_still_shown() {
     run.series.clear();
     let text = text(&run, None);
     assert!(text.contains("0 transactions/s committed"));
+}
+
+#[test]
+fn what_was_there_before_is_not_said_to_be_stored() {
+    let mut out = Vec::new();
+    let document = Stored::Before {
+        document: "/tmp/x.json",
+    };
+    write(
+        &mut out,
+        &Style::plain(),
+        &sample_run::closed(),
+        Some(document),
+    )
+    .unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert!(text.ends_with("\nRead from /tmp/x.json\n"), "{text}");
+    assert!(!text.contains("Stored in"), "{text}");
 }
 
 #[test]

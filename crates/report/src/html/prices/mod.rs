@@ -205,7 +205,7 @@ fn ratios(out: &mut String, prices: &Prices) -> fmt::Result {
         "configuration",
         "runs",
         "a month",
-        "TPS, median",
+        "TPS",
         &worth,
         "a million",
         &used,
