@@ -80,11 +80,17 @@ fn imported_runs_are_listed_shown_compared_and_priced() {
     let load = [
         "price", "--load", "20000tps", "--p99", "20ms", "--sheet", &prices,
     ];
-    assert!(home.says(&load, 0).contains("  big: 300.00 EUR a month."));
+    assert!(
+        home.says(&load, 0)
+            .contains("  big: 300.00 EUR a month, by one run.")
+    );
     let load = [
         "price", "--load", "5000", "--p99", "20ms", "--sheet", &prices,
     ];
-    assert!(home.says(&load, 0).contains("  small: 100.00 EUR a month."));
+    assert!(
+        home.says(&load, 0)
+            .contains("  small: 100.00 EUR a month, by one run.")
+    );
     let load = [
         "price", "--load", "20000tps", "--p99", "5ms", "--sheet", &prices,
     ];
@@ -168,8 +174,8 @@ fn a_report_draws_throughput_against_cost_and_is_verified_with_its_sheet() {
     );
     let drawn = std::fs::read_to_string(&page).expect("it is written");
     for words in [
-        "1: small: 100.00 EUR a month, 10,000 transactions a second, on the frontier",
-        "2: big: 300.00 EUR a month, 25,000 transactions a second, on the frontier",
+        "1: small: 100.00 EUR a month, 10,000 transactions a second by one run, on the frontier",
+        "2: big: 300.00 EUR a month, 25,000 transactions a second by one run, on the frontier",
         "2019, OLD",
         "a letter (",
     ] {
@@ -201,4 +207,95 @@ fn a_report_draws_throughput_against_cost_and_is_verified_with_its_sheet() {
         assert!(errors.contains(said), "{said}: {errors}");
     }
     assert_eq!(std::fs::read_to_string(&page).expect("still there"), plain);
+}
+
+/// Makes runs that are kept those of an experiment of two variants in turn.
+fn experiment(home: &Home, ids: &[String]) {
+    for (place, id) in ids.iter().enumerate() {
+        let path = home.0.join("runs").join(format!("{id}.json"));
+        let text = std::fs::read_to_string(&path).expect("it is kept");
+        let mut run: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let variant = ["old", "new"][place % 2];
+        run["experiment"] = serde_json::json!({
+            "id": ids[0], "variant": variant, "repeat": place / 2 + 1,
+            "position": place + 1, "runs": ids.len(), "order": "sequential", "variants": ["old", "new"],
+        });
+        std::fs::write(path, run.to_string()).expect("written");
+    }
+}
+
+#[test]
+fn a_run_of_an_experiment_stands_for_the_repeats_of_its_variant() {
+    let home = Home::new("variants");
+    let each = [10_000.0, 22_000.0, 30_000.0, 21_000.0, 11_000.0, 90_000.0];
+    let ids: Vec<String> = each.iter().map(|tps| home.keep(*tps, 8.0)).collect();
+    experiment(&home, &ids);
+    let [first, second, last] = [&ids[0], &ids[1], &ids[5]];
+    let prices = home.file("sheet.toml", &sheet(["x", "y"], "2026-11"));
+    let points = |arguments: &[&str], sheet: &str| {
+        let all = [&["price", "--json", "--sheet", sheet], arguments].concat();
+        let text = home.says(&all, 0);
+        let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let points = read["points"].as_array().expect("points").clone();
+        let told = points.iter().map(|one| {
+            let runs = one["runs"].as_array().map_or(0, Vec::len);
+            let name = |key: &str| one[key].as_str().unwrap_or("").to_owned();
+            (
+                name("configuration"),
+                name("variant"),
+                one["tps"].as_f64().expect("TPS"),
+                runs,
+            )
+        });
+        told.collect::<Vec<_>>()
+    };
+    let point = |configuration: &str, variant: &str, tps: f64, runs: usize| {
+        (configuration.to_owned(), variant.to_owned(), tps, runs)
+    };
+    // The median of three, though one run is named, be it the first or the best, once or twice.
+    let (small, big) = (format!("small={first}"), format!("big={second}"));
+    let (again, best) = (format!("small={}", ids[2]), format!("big={last}"));
+    let both = [
+        point("small", "old", 11_000.0, 3),
+        point("big", "new", 22_000.0, 3),
+    ];
+    assert_eq!(points(&[&small, &big], &prices), both);
+    assert_eq!(points(&[&small, &again, &best], &prices), both);
+    assert_eq!(points(&[&small], &prices), both[..1]);
+    // With commas those that are named.
+    let one = format!("small={first},");
+    assert_eq!(
+        points(&[&one], &prices),
+        [point("small", "old", 10_000.0, 1)]
+    );
+    // Where the sheet says it of one of its runs, it says it of all; alone it is all variants.
+    let named = home.file("named.toml", &sheet([first, last], "2026-11"));
+    assert_eq!(points(&[], &named), both);
+    assert_eq!(points(&[second], &named), both);
+    let load = home.says(
+        &[
+            "price", "--sheet", &named, "--load", "20000", "--p99", "20ms",
+        ],
+        0,
+    );
+    for words in [
+        "  big (new): 300.00 EUR a month, by the median of 3 runs.",
+        "small (old)     3 ",
+        "big (new)       3 ",
+    ] {
+        assert!(load.contains(words), "{words}:\n{load}");
+    }
+    let page = home.0.join("report.html").display().to_string();
+    home.says(
+        &["report", &small, &best, "--prices", &prices, "-o", &page],
+        0,
+    );
+    let drawn = std::fs::read_to_string(&page).expect("it is written");
+    for words in [
+        ">1 small (old), 3 runs</text>",
+        ">2 big (new), 3 runs</text>",
+    ] {
+        assert!(drawn.contains(words), "{words}");
+    }
+    home.says(&["verify", &page], 0);
 }

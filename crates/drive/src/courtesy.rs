@@ -1,6 +1,7 @@
 //! Whether a worker lets the server's processes on its own machine finish before it runs.
 //!
-//! In: a job; the worker's health, second by second. Out: the scheduling policy of the calling thread.
+//! In: a job; the worker's health, second by second. Out: the scheduling policy of the calling thread, and
+//! in that health which it is.
 //! Must never: delay a worker that has a CPU to itself, or a start that is due by a rate.
 //!
 //! In a closed loop on the server's own machine each reply wakes the worker, which takes the CPU from
@@ -11,7 +12,7 @@
 //! share a worker it costs more than it saves, and where other programs compete for the CPUs it makes
 //! the worker wait for those as well.
 
-use prony_measure::Health;
+use prony_measure::{Batch, Health};
 use prony_plan::Pace;
 use prony_server::{Address, Target};
 
@@ -26,23 +27,29 @@ const WAIT_MAX_NS: u64 = 50_000;
 /// The policy of one worker's thread.
 #[derive(Debug)]
 pub struct Courtesy {
-    yields: bool,
+    policy: Batch,
 }
 
 impl Courtesy {
     /// Sets the policy of the calling thread, which drives `clients` of the job.
     pub fn new(job: &Job, clients: usize) -> Self {
-        Courtesy {
-            yields: fits(job, clients) && set(libc::SCHED_BATCH),
+        let mut policy = Batch::default();
+        match fits(job, clients).then(|| set(libc::SCHED_BATCH)) {
+            Some(true) => policy.under = 1,
+            Some(false) => policy.refused = 1,
+            None => {}
         }
+        Courtesy { policy }
     }
 
-    /// Takes the worker's last second into account; to be called on its thread.
-    pub fn review(&mut self, health: &Health) {
-        if self.yields && waits_too_long(health) {
+    /// Takes the worker's last second into account, and notes in it how the worker goes on; to be called
+    /// on its thread.
+    pub fn review(&mut self, health: &mut Health) {
+        if self.policy.under == 1 && waits_too_long(health) {
             set(libc::SCHED_OTHER);
-            self.yields = false;
+            (self.policy.under, self.policy.left) = (0, 1);
         }
+        health.batch = self.policy;
     }
 }
 
@@ -85,24 +92,32 @@ mod tests {
 
     #[test]
     fn a_worker_that_waits_for_other_programs_goes_back() {
-        let mut courtesy = Courtesy {
-            yields: set(libc::SCHED_BATCH),
+        assert!(set(libc::SCHED_BATCH));
+        let under = Batch {
+            under: 1,
+            ..Batch::default()
         };
+        let mut courtesy = Courtesy { policy: under };
         assert_eq!(policy(), libc::SCHED_BATCH);
-        let second = |run_queue_ns, turns| Health {
-            run_queue_ns,
-            turns,
-            ..Health::default()
+        let mut review = |run_queue_ns, turns| {
+            let mut health = Health {
+                run_queue_ns,
+                turns,
+                ..Health::default()
+            };
+            courtesy.review(&mut health);
+            health.batch
         };
         // Most of a second for the server's processes, but few microseconds a turn.
-        courtesy.review(&second(Some(900_000_000), 60_000));
-        courtesy.review(&second(None, 60_000));
-        courtesy.review(&second(Some(0), 0));
+        assert_eq!(review(Some(900_000_000), 60_000), under);
+        assert_eq!(review(None, 60_000), under);
+        assert_eq!(review(Some(0), 0), under);
         assert_eq!(policy(), libc::SCHED_BATCH);
-        courtesy.review(&second(Some(900_000_000), 9_000));
+        let back = review(Some(900_000_000), 9_000);
+        assert_eq!((back.under, back.left), (0, 1), "it is said");
         assert_eq!(policy(), libc::SCHED_OTHER);
         // For good: a load that changes its client from second to second compares with nothing.
-        courtesy.review(&second(Some(0), 60_000));
+        assert_eq!(review(Some(0), 60_000), back);
         assert_eq!(policy(), libc::SCHED_OTHER);
     }
 }

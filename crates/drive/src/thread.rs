@@ -46,8 +46,8 @@ struct Told<'a> {
 }
 
 impl Reports for Told<'_> {
-    fn interval(&mut self, interval: Box<Interval>) {
-        self.courtesy.review(&interval.health);
+    fn interval(&mut self, mut interval: Box<Interval>) {
+        self.courtesy.review(&mut interval.health);
         let _ = self.tell.send(Message::Interval(self.worker, interval));
     }
 

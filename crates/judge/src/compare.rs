@@ -16,7 +16,7 @@ pub mod sides;
 use crate::all;
 use Severity::{Caveat, Invalid, Note};
 use prony_store::{Check, Run, Severity, State};
-use rules::{OTHER_PROMISE, OTHER_WORK, PROMISES, RULES, plain, setting};
+use rules::{OTHER_PROMISE, OTHER_WORK, PROMISES, RULES, UNKNOWN, plain, setting};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -120,6 +120,28 @@ pub fn compare(a: &Run, b: &Run) -> Comparison {
 fn weighed(a: &Run, b: &Run) -> Vec<Difference> {
     let mut found = differences(a, b);
     meant::weigh(a, b, &mut found);
+    worst_first(&mut found);
+    found
+}
+
+/// What stands between two that are ranked by their price, though an experiment varied it: throughput that
+/// was asked for, of other data, or that promises less, is no more for the money.
+const STANDS: [&str; 3] = ["durability", "pace", "scale"];
+
+/// What differs between two that are to be ranked by their price, the worst first.
+pub(crate) fn between_priced(a: &Run, b: &Run) -> Vec<Difference> {
+    let plain = differences(a, b);
+    let engines = a.server.engine != b.server.engine;
+    let mut found = weighed(a, b);
+    for one in &mut found {
+        let what = one.what.as_str();
+        // An engine does not have the settings of another.
+        let unheard = engines && [&one.a, &one.b].iter().any(|value| *value == UNKNOWN);
+        let stands = STANDS.contains(&what) || (PROMISES.contains(&what) && !unheard);
+        if let Some(known) = plain.iter().find(|other| stands && other.what == what) {
+            one.clone_from(known);
+        }
+    }
     worst_first(&mut found);
     found
 }

@@ -132,6 +132,14 @@ pub(crate) fn durability(run: &Run) -> Option<Check> {
         "D0" => "a crash may destroy data that was committed long before",
         "D1" => "a crash of the server process may lose the last commits",
         "D2" => "a crash of the machine may lose the last commits",
+        _ if durability.tables_unknown => {
+            let finding = format!(
+                "Durability class {}: a crash empties what tables there are without a log.",
+                durability.words()
+            );
+            let advice = "Let the role read pg_class, or see by hand that its tables have a log.";
+            return found("durability", Severity::Caveat, finding, advice);
+        }
         _ => return None,
     };
     found(
@@ -139,7 +147,7 @@ pub(crate) fn durability(run: &Run) -> Option<Check> {
         Severity::Caveat,
         format!(
             "Durability class {}: {risk} ({}). A safe commit costs more.",
-            durability.class,
+            durability.words(),
             durability.because.join(", ")
         ),
         "Compare with runs of the same class only; set what is named to its safe value for the figure of \
@@ -231,6 +239,18 @@ mod tests {
     }
 
     #[test]
+    fn tables_of_which_nobody_knows_are_not_taken_for_logged() {
+        let mut run = watched();
+        let before = observed_mut(&mut run).before.as_mut().unwrap();
+        before.durability.as_mut().unwrap().tables_unknown = true;
+        let check = durability(&run).unwrap();
+        assert_eq!(check.severity, Severity::Caveat);
+        let said = "Durability class D3, unlogged tables not known";
+        assert!(check.finding.starts_with(said), "{check:?}");
+        assert_eq!(durability(&watched()), None);
+    }
+
+    #[test]
     fn what_a_commit_is_worth() {
         let of = |class: &str| {
             let mut run = watched();
@@ -238,6 +258,7 @@ mod tests {
             before.durability = Some(Durability {
                 class: class.to_owned(),
                 because: vec!["fsync off".to_owned()],
+                tables_unknown: false,
             });
             durability(&run)
         };

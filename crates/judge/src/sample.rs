@@ -158,6 +158,7 @@ pub(crate) fn watched() -> Run {
         durability: Some(Durability {
             class: "D3".to_owned(),
             because: Vec::new(),
+            tables_unknown: false,
         }),
         tables: vec![
             table("pgbench_accounts", 10_000_000),

@@ -27,6 +27,28 @@ pub struct Health {
     pub waiting: u64,
     /// Transactions that were under way at the end; with a rate only.
     pub under_way: u32,
+    /// How workers stood to `SCHED_BATCH` at the end.
+    pub batch: Batch,
+}
+
+/// Workers by what became of `SCHED_BATCH` (sched(7)), which those ask for that share their machine's CPUs
+/// with the server; all zero where none asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// They ran under it.
+    pub under: u32,
+    /// They went back to the usual policy: other programs made them wait.
+    pub left: u32,
+    /// The system refused it.
+    pub refused: u32,
+}
+
+impl Batch {
+    fn add(&mut self, other: &Batch) {
+        self.under = self.under.saturating_add(other.under);
+        self.left = self.left.saturating_add(other.left);
+        self.refused = self.refused.saturating_add(other.refused);
+    }
 }
 
 impl Health {
@@ -37,6 +59,7 @@ impl Health {
         self.connections = self.connections.saturating_add(other.connections);
         self.waiting = self.waiting.saturating_add(other.waiting);
         self.under_way = self.under_way.saturating_add(other.under_way);
+        self.batch.add(&other.batch);
     }
 
     /// Adds the health of a later interval: as [`Health::add`], but what stood at its end is the
@@ -45,6 +68,7 @@ impl Health {
         self.add_times(later);
         self.connections = later.connections;
         (self.waiting, self.under_way) = (later.waiting, later.under_way);
+        self.batch = later.batch;
     }
 
     fn add_times(&mut self, other: &Health) {

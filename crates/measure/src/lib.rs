@@ -22,7 +22,7 @@ pub use collector::{Collected, Collector, Row, Totals};
 pub use distribution::Distribution;
 pub use errors::{ErrorEntry, ErrorLedger};
 pub use hdrhistogram::Counter;
-pub use health::{Health, ProcessHealth, ProcessProbe};
+pub use health::{Batch, Health, ProcessHealth, ProcessProbe};
 pub use interval::{Interval, Leftover, StampCounts};
 pub use queries::{Queries, Query};
 pub use recorder::Recorder;

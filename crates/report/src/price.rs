@@ -8,7 +8,7 @@ use crate::table::Table;
 use crate::terminal::{heading, paragraph};
 use crate::text::{cut, plain, wrap};
 use crate::units;
-use prony_judge::price::{Answer, Interval, Obstacle, Point, Prices};
+use prony_judge::price::{Answer, Candidate, Interval, Obstacle, Point, Prices};
 use std::io::{self, Write};
 
 /// Longest name of a configuration in a table, characters.
@@ -46,20 +46,28 @@ fn points(out: &mut dyn Write, style: &Style, prices: &Prices) -> io::Result<()>
     let orders = prices.points.iter().any(|point| point.nopm.is_some());
     let tps_for = format!("TPS/{currency}");
     let at_share = format!("at {used}");
-    let mut header = vec!["", "a month", "TPS", &tps_for, "a million", &at_share];
+    let mut header = vec![
+        "",
+        "runs",
+        "a month",
+        "TPS",
+        &tps_for,
+        "a million",
+        &at_share,
+    ];
     if orders {
         header.extend(["NOPM", "3 years/NOPM"]);
     }
     let mut table = Table::new(&header);
     for point in &prices.points {
-        let mut row = vec![name(point)];
+        let mut row = vec![name(point), runs(point)];
         row.extend(ratios(point, orders));
         table.row(row);
     }
     table.write(out, style, 2)?;
     let note = format!(
-        "TPS/{currency}: committed transactions a second for 1 {currency} a month. A million: committed \
-         transactions, with the server at its measured throughput all the time; and with {used} of it \
+        "TPS: the median of the runs. TPS/{currency}: committed transactions a second for 1 {currency} a \
+         month. A million: committed transactions, with the server at its measured throughput all the time; and with {used} of it \
          used. A month has 730 hours."
     );
     paragraph(out, style, &note)?;
@@ -93,7 +101,7 @@ pub(crate) fn ratios(point: &Point, orders: bool) -> Vec<String> {
 /// What stands behind each line: the runs, and where the prices are from.
 fn behind(out: &mut dyn Write, style: &Style, points: &[Point]) -> io::Result<()> {
     for point in points {
-        heading(out, style, &plain(&point.configuration))?;
+        heading(out, style, &plain(&point.name()))?;
         let replicas = units::counted(point.replicas_paid.into(), "replica", "replicas");
         let seen = match point.replicas_seen {
             Some(seen) => format!("{} seen", units::count(seen.into())),
@@ -101,16 +109,20 @@ fn behind(out: &mut dyn Write, style: &Style, points: &[Point]) -> io::Result<()
         };
         let mut lines = vec![
             format!("workload  {}", point.workload),
-            format!("runs      {}", point.runs.join(", ")),
+            format!("runs      {}: {}", runs(point), point.runs.join(", ")),
         ];
         if let Some(between) = point.tps_interval {
             lines.push(format!("TPS       {}", spread(point, between)));
         }
         let time = |ns: Option<u64>| units::known(ns, |ns| units::time(ns as f64));
         lines.push(format!(
-            "response  95th percentile {}, 99th {}",
+            "response  95th percentile {}, 99th {}{}",
             time(point.p95_ns),
-            time(point.p99_ns)
+            time(point.p99_ns),
+            match point.runs.len() {
+                1 => "",
+                _ => "; the longest of the runs",
+            }
         ));
         lines.push(format!(
             "safety    durability {}; pays for {replicas}, {seen}",
@@ -149,7 +161,7 @@ fn behind(out: &mut dyn Write, style: &Style, points: &[Point]) -> io::Result<()
     Ok(())
 }
 
-fn spread(point: &Point, between: Interval) -> String {
+pub(crate) fn spread(point: &Point, between: Interval) -> String {
     let (low, high) = (units::rate(between.low), units::rate(between.high));
     let runs = units::counted(point.runs.len() as u64, "run", "runs");
     match between.confident {
@@ -169,11 +181,13 @@ fn ranking(out: &mut dyn Write, style: &Style, prices: &Prices) -> io::Result<()
         return obstacles(out, style, &ranking.obstacles);
     }
     let currency = plain(&prices.currency);
-    let mut table = Table::new(&["", &format!("TPS/{currency}"), "as good at", "frontier<"]);
+    let worth = format!("TPS/{currency}");
+    let mut table = Table::new(&["", "runs", &worth, "as good at", "frontier<"]);
     for place in &ranking.order {
         let point = &prices.points[*place];
         table.row([
             name(point),
+            runs(point),
             units::known(point.tps_per_money, figure),
             point
                 .break_even
@@ -202,10 +216,11 @@ fn load(out: &mut dyn Write, style: &Style, prices: &Prices, answer: &Answer) ->
     heading(out, style, &format!("What holds {asked}"))?;
     let verdict = match answer.cheapest.map(|place| &prices.points[place]) {
         Some(point) => format!(
-            "{}: {} {} a month.",
-            plain(&point.configuration),
+            "{}: {} {} a month, {}.",
+            plain(&point.name()),
             money(point.cost),
-            plain(&prices.currency)
+            plain(&prices.currency),
+            by_runs(point),
         ),
         None if !answer.obstacles.is_empty() => {
             "The cheapest is not named: these do not compare.".to_owned()
@@ -215,12 +230,13 @@ fn load(out: &mut dyn Write, style: &Style, prices: &Prices, answer: &Answer) ->
     for line in wrap(&verdict, style.width - 2) {
         writeln!(out, "  {}", style.bold(&line))?;
     }
-    let mut table = Table::new(&["", "a month", "TPS", "p95", "p99", "holds it<"]);
+    let mut table = Table::new(&["", "runs", "a month", "TPS", "p95", "p99", "holds it<"]);
     let time = |ns: Option<u64>| ns.map_or("–".into(), |ns| units::time(ns as f64));
     for one in &answer.candidates {
         let point = &prices.points[one.point];
         table.row([
             name(point),
+            runs(point),
             money(point.cost),
             units::rate(point.tps),
             time(point.p95_ns),
@@ -229,6 +245,11 @@ fn load(out: &mut dyn Write, style: &Style, prices: &Prices, answer: &Answer) ->
         ]);
     }
     table.write(out, style, 2)?;
+    let several = |one: &Candidate| prices.points[one.point].runs.len() > 1;
+    if answer.candidates.iter().any(several) {
+        let note = "Of several runs TPS is the median, and p95 and p99 are the longest.";
+        paragraph(out, style, note)?;
+    }
     for one in answer.candidates.iter().filter(|one| !one.holds) {
         let point = &prices.points[one.point];
         let several = match (one.count, one.cost) {
@@ -239,7 +260,7 @@ fn load(out: &mut dyn Write, style: &Style, prices: &Prices, answer: &Answer) ->
             ),
             _ => String::new(),
         };
-        let text = format!("{}: {}{several}.", point.configuration, one.why);
+        let text = format!("{}: {}{several}.", point.name(), one.why);
         paragraph(out, style, &plain(&text))?;
     }
     obstacles(out, style, &answer.obstacles)
@@ -289,7 +310,36 @@ pub fn is_refused(prices: &Prices) -> bool {
 }
 
 fn name(point: &Point) -> String {
-    cut(&plain(&point.configuration), NAME)
+    short_name(point, NAME)
+}
+
+/// The configuration and its variant, so cut that something of both is left.
+pub(crate) fn short_name(point: &Point, most: usize) -> String {
+    let configuration = plain(&point.configuration);
+    let variant = plain(&point.variant);
+    match variant.is_empty() {
+        true => cut(&configuration, most),
+        false => {
+            let half = (most / 2).max(most.saturating_sub(variant.chars().count() + 3));
+            let configuration = cut(&configuration, half);
+            let left = most.saturating_sub(configuration.chars().count() + 3);
+            format!("{configuration} ({})", cut(&variant, left))
+        }
+    }
+}
+
+/// How many runs stand behind it, for a column.
+pub(crate) fn runs(point: &Point) -> String {
+    plain(&point.runs_in_words())
+}
+
+/// The same for a sentence: `by the median of 6 runs`.
+pub(crate) fn by_runs(point: &Point) -> String {
+    match (point.runs.len(), point.repeats_meant) {
+        (1, None | Some(..=1)) => "by one run".to_owned(),
+        (1, Some(meant)) => format!("by one run of {meant}"),
+        _ => format!("by the median of {} runs", point.runs_in_words()),
+    }
 }
 
 /// An amount of money, without its currency.
@@ -325,119 +375,4 @@ fn significant(value: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sample_run::closed;
-    use prony_judge::price::{AsOf, Sheet};
-    use prony_judge::price::{Demand, Offer, Terms, price};
-
-    fn sheet(names: [&str; 2]) -> Sheet {
-        let mut text = "[sheet]\ncurrency = \"USD\"\nregion = \"r\"\nterm = \"on demand\"\n\
-                        as_of = 2019-03-20\nsource = \"a talk\"\nentered_by = \"dba\"\nexample = true\n"
-            .to_owned();
-        for (name, price) in names.iter().zip([1000.0, 1234.5]) {
-            text += &format!(
-                "[[configuration]]\nname = \"{name}\"\n[[configuration.item]]\nname = \"i\"\n\
-                 quantity = 1\nunit_price = {price}\nper = \"month\"\n"
-            );
-        }
-        Sheet::from_toml("p.toml", &text).unwrap()
-    }
-
-    fn shown(names: [&str; 2], second: impl Fn(&mut Run)) -> (String, bool) {
-        let sheet = sheet(names);
-        let mut runs = [closed(), closed()];
-        second(&mut runs[1]);
-        let offers: Vec<Offer<'_>> = sheet
-            .configurations
-            .iter()
-            .zip(&runs)
-            .map(|(configuration, run)| Offer {
-                sheet: &sheet,
-                configuration,
-                run,
-            })
-            .collect();
-        let terms = Terms {
-            today: AsOf::parse("2026-11-21").unwrap(),
-            utilisation: 0.3,
-            across_regions: false,
-            demand: Some(Demand {
-                tps: 1.0,
-                p95_ns: None,
-                p99_ns: Some(60_000_000_000),
-            }),
-        };
-        let prices = price(&offers, &terms).unwrap();
-        let mut out = Vec::new();
-        write(&mut out, &Style::plain(), &prices).unwrap();
-        let mut document = Vec::new();
-        json(&mut document, &prices).unwrap();
-        let read: serde_json::Value = serde_json::from_slice(&document).unwrap();
-        assert!(read["points"][0]["tps_per_money"].is_number());
-        (String::from_utf8(out).unwrap(), is_refused(&prices))
-    }
-
-    use prony_store::Run;
-
-    #[test]
-    fn amounts_have_a_currency_a_date_and_a_warning() {
-        let (text, refused) = shown(["small", "big"], |_| {});
-        assert!(!refused, "{text}");
-        for word in [
-            "in USD",
-            "1,234.50",
-            "as of 2019-03-20",
-            "old-prices",
-            "example",
-            "frontier",
-        ] {
-            assert!(text.contains(word), "{word}:\n{text}");
-        }
-        assert!(
-            !text.contains("tpmC.") || text.contains("no tpmC."),
-            "{text}"
-        );
-        assert!(text.contains("  small: 1,000 USD a month."), "{text}");
-    }
-
-    #[test]
-    fn what_does_not_compare_is_said() {
-        let (text, refused) = shown(["small", "big"], |run| run.workload.scale += 1);
-        assert!(refused);
-        assert!(
-            text.contains("NOT RANKED") && text.contains("scale"),
-            "{text}"
-        );
-        assert!(!text.contains("as good at"), "{text}");
-    }
-
-    #[test]
-    fn foreign_names_cannot_steer_the_terminal() {
-        let long = "x".repeat(200);
-        let (text, _) = shown(["a\\u001b[2J", &long], |_| {});
-        assert!(!text.contains('\u{1b}'), "{text}");
-    }
-
-    #[test]
-    fn amounts_read_as_people_write_them() {
-        let cases = [
-            (1822.0, "1,822"),
-            (1822.5, "1,822.50"),
-            (999.999, "1,000"),
-            (911.0, "911.00"),
-            (1.5, "1.50"),
-            (0.0347, "0.0347"),
-            (0.5, "0.500"),
-            (0.000_001_234, "0.00000123"),
-            (0.0, "0.00"),
-        ];
-        for (amount, text) in cases {
-            assert_eq!(money(amount), text);
-        }
-        assert_eq!(
-            (figure(29.27), figure(0.123)),
-            ("29.3".into(), "0.123".into())
-        );
-    }
-}
+mod tests;

@@ -15,6 +15,9 @@ use std::io::{self, Write};
 
 /// The widest cell of a difference; a longer text goes on below.
 const CELL: usize = 34;
+pub(crate) const NO_FIGURE: &str = "The document has no figure for this row.";
+pub(crate) const NOTHING_DIFFERS: &str = "Nothing that was looked at differs from the document.";
+pub(crate) const WHY: &str = "Why they differ: this run was another one.";
 
 /// Writes it, and whether as much was cached as was asked for; nothing for a run that is about neither.
 pub fn write(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
@@ -34,14 +37,10 @@ fn against(out: &mut dyn Write, style: &Style, run: &Run, scenario: &Scenario) -
         style,
         &format!("Against the scenario {}", plain(&scenario.id)),
     )?;
-    let source = format!(
-        "{}. {}: {}.",
-        scenario.title, scenario.source, scenario.place
-    );
-    paragraph(out, style, &plain(&source))?;
+    paragraph(out, style, &published_where(scenario))?;
     let found = deviations(run);
     if found.is_empty() {
-        paragraph(out, style, "The document has no figure for this row.")?;
+        paragraph(out, style, NO_FIGURE)?;
     } else {
         figures(out, style, &found)?;
     }
@@ -52,18 +51,33 @@ fn against(out: &mut dyn Write, style: &Style, run: &Run, scenario: &Scenario) -
     why(out, style, run)
 }
 
+/// What the scenario is, and where its figures stand.
+pub(crate) fn published_where(scenario: &Scenario) -> String {
+    let Scenario {
+        title,
+        source,
+        place,
+        ..
+    } = scenario;
+    plain(&format!("{title}. {source}: {place}."))
+}
+
+/// A figure as a row: its name, published, measured, the deviation, and the unit.
+pub(crate) fn cells(one: &Deviation) -> [String; 5] {
+    let change = |change: f64| format!("{:+.1} %", change * 100.0);
+    [
+        plain(&one.name),
+        units::rate(one.published),
+        one.measured.map_or("not known".to_owned(), units::rate),
+        one.change.map_or("–".to_owned(), change),
+        plain(&one.unit),
+    ]
+}
+
 fn figures(out: &mut dyn Write, style: &Style, found: &[Deviation]) -> io::Result<()> {
     let mut table = Table::new(&["", "published", "measured", "deviation", "unit<"]);
     for one in found {
-        table.row([
-            plain(&one.name),
-            units::rate(one.published),
-            one.measured.map_or("not known".to_owned(), units::rate),
-            one.change.map_or("–".to_owned(), |change| {
-                format!("{:+.1} %", change * 100.0)
-            }),
-            plain(&one.unit),
-        ]);
+        table.row(cells(one));
     }
     table.write(out, style, 2)
 }
@@ -72,14 +86,10 @@ fn figures(out: &mut dyn Write, style: &Style, found: &[Deviation]) -> io::Resul
 fn why(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     let found = differences(run);
     if found.is_empty() {
-        return paragraph(
-            out,
-            style,
-            "Nothing that was looked at differs from the document.",
-        );
+        return paragraph(out, style, NOTHING_DIFFERS);
     }
     writeln!(out)?;
-    paragraph(out, style, "Why they differ: this run was another one.")?;
+    paragraph(out, style, WHY)?;
     let mut table = Table::new(&["", "published<", "here<"]);
     for one in &found {
         let cells = [&one.published, &one.here].map(|text| wrap(&plain(text), CELL));
@@ -93,7 +103,7 @@ fn why(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
 }
 
 /// Whether as much was cached as was asked for.
-fn cache(asked: &Cached, seen: &CachedSeen) -> String {
+pub(crate) fn cache(asked: &Cached, seen: &CachedSeen) -> String {
     let share = |share: f64| format!("{:.1} %", share * 100.0);
     let verdict = match seen.fits {
         Some(true) => "That is what was asked for.",
@@ -114,12 +124,12 @@ fn cache(asked: &Cached, seen: &CachedSeen) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::sample_run::closed;
     use prony_store::scenario::{Original, Published};
 
-    fn sample() -> Run {
+    pub(crate) fn sample() -> Run {
         let mut run = closed();
         run.scenario = Some(Scenario {
             id: "tpcb-cached\u{1b}[31m".to_owned(),

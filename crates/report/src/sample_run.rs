@@ -159,6 +159,7 @@ pub fn closed() -> Run {
             run_queue_s: Some(0.02),
             steal: Some(0.0),
             memory_peak_bytes: Some(34_000_000),
+            batch: None,
         },
         timing: Timing {
             split: "kernel stamps".into(),

@@ -230,6 +230,7 @@ document.documentElement.dataset.probe = btoa(unescape(encodeURIComponent(JSON.s
   frontier: plot.querySelector(".line").getTotalLength(),
   names: [...plot.querySelectorAll(".name")].map((one) => one.textContent),
   inside: [...plot.querySelectorAll("text, circle, .point, .line")].every(inside),
+  verdict: document.querySelector("#overview .word").getBoundingClientRect().width >= 180,
   apart: filled(plot.querySelector("circle.point.on")) !== filled(plot.querySelector("path.point")),
   width: document.documentElement.scrollWidth <= window.innerWidth,
 }))));
@@ -310,7 +311,7 @@ fn points_and_frontier_are_drawn_and_the_browser_has_nothing_to_complain_of() {
         assert!(seen["frontier"].as_f64().unwrap() > 100.0, "{seen}");
         assert_eq!(seen["names"].as_array().unwrap().len(), 4, "{seen}");
         assert!(seen["names"].to_string().contains("2 </text><b>"), "{seen}");
-        for what in ["inside", "apart", "width"] {
+        for what in ["inside", "apart", "width", "verdict"] {
             assert_eq!(seen[what], true, "{what}: {seen}");
         }
     }

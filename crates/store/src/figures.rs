@@ -3,6 +3,7 @@
 //! In: totals and rows of `measure`. Out: [`Figures`], [`Second`], [`Client`], [`Timing`]. Must
 //! never: change a figure, or write one that is not a number.
 
+use crate::client::{Batch, Client};
 use crate::histogram::{decode_histogram, encode_histogram};
 use crate::named::QueryCounts;
 use crate::run::*;
@@ -188,7 +189,16 @@ pub(crate) fn client_over(totals: &Totals, seconds: f64) -> Client {
         run_queue_s: in_s(health.run_queue_ns),
         steal: totals.process.steal(),
         memory_peak_bytes: totals.process.memory_peak_bytes,
+        batch: batch(health.batch),
     }
+}
+
+fn batch(of: prony_measure::Batch) -> Option<Batch> {
+    (of != prony_measure::Batch::default()).then_some(Batch {
+        under: of.under,
+        left: of.left,
+        refused: of.refused,
+    })
 }
 
 /// How good the split is, by its counts; `split` says in words where stamps were available.

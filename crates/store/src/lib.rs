@@ -3,6 +3,7 @@
 //! In: figures, plan, observations. Out: a versioned JSON document, written as the run goes; a
 //! SQLite index. Must never: change a figure, or hold a password.
 
+mod client;
 mod document;
 mod error;
 mod experiment;
@@ -22,6 +23,7 @@ pub mod scenario;
 mod store;
 mod writer;
 
+pub use client::{Batch, Client};
 pub use document::read_document;
 pub use error::StoreError;
 pub use experiment::Experiment;

@@ -8,8 +8,8 @@ use crate::observed::ServerSecond;
 use crate::run::{Event, Run};
 use hdrhistogram::Counter;
 use prony_measure::{
-    Distribution, ErrorClass, Health, Interval, Leftover, Part, PartTimes, ProcessHealth, Queries,
-    Row, Span, StampCounts, Tally,
+    Batch, Distribution, ErrorClass, Health, Interval, Leftover, Part, PartTimes, ProcessHealth,
+    Queries, Row, Span, StampCounts, Tally,
 };
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +46,9 @@ pub(crate) struct SecondLine {
     turn_max_ns: u64,
     replies: u64,
     connections: u32,
+    /// Under it, left, refused.
+    #[serde(default)]
+    batch: [u32; 3],
     worker_cpu_ns: Vec<Option<u64>>,
     memory_peak_bytes: Option<u64>,
     steal_ticks: Option<u64>,
@@ -130,6 +133,7 @@ impl SecondLine {
             turn_max_ns: health.turn_max_ns,
             replies: health.replies,
             connections: health.connections,
+            batch: [health.batch.under, health.batch.left, health.batch.refused],
             worker_cpu_ns: row.worker_cpu_ns.clone(),
             memory_peak_bytes: row.process.memory_peak_bytes,
             steal_ticks: row.process.steal_ticks,
@@ -175,6 +179,7 @@ impl SecondLine {
                 .example(error.kind, class, code, &error.example);
         }
         interval.errors.count_others(self.other_errors);
+        let [under, left, refused] = self.batch;
         interval.health = Health {
             cpu_user_ns: self.cpu_user_ns,
             cpu_system_ns: self.cpu_system_ns,
@@ -183,6 +188,11 @@ impl SecondLine {
             turn_max_ns: self.turn_max_ns,
             replies: self.replies,
             connections: self.connections,
+            batch: Batch {
+                under,
+                left,
+                refused,
+            },
             ..Health::default()
         };
         let [

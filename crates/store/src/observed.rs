@@ -100,6 +100,19 @@ pub struct Durability {
     pub class: String,
     /// The settings and tables that make it so; empty for D3.
     pub because: Vec<String>,
+    /// Whether there are tables without a log could not be read: the class is that of the settings alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tables_unknown: bool,
+}
+
+impl Durability {
+    /// The class, and what is not known of it: `D3, unlogged tables not known`.
+    pub fn words(&self) -> String {
+        match self.tables_unknown {
+            true => format!("{}, unlogged tables not known", self.class),
+            false => self.class.clone(),
+        }
+    }
 }
 
 /// A replica that is connected.

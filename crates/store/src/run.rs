@@ -9,8 +9,9 @@ mod trust;
 
 pub use asked::{Build, Drive, Host, Server, Workload};
 pub use measured::{ErrorCount, Event, Figures, KindFigures, Latency, Second, Split, Window};
-pub use trust::{Check, Client, Severity, Timing};
+pub use trust::{Check, Severity, Timing};
 
+use crate::client::Client;
 use crate::experiment::Experiment;
 use crate::imported::Imported;
 use crate::named::{Rate, Share};

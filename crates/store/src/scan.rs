@@ -22,9 +22,13 @@ pub(crate) enum Journal {
     Live(Box<Run>),
     /// Its run was interrupted; the document could not be put in its place.
     Dead(Box<Run>),
-    /// Nothing to see: just begun, or replaced by its document.
+    /// Nothing to see: nothing is in it yet, or it was replaced by its document.
     Gone,
 }
+
+/// Why a journal has no run.
+const CUT: &str = "its first line is not whole: it was cut off before anything was measured, and holds \
+                   nothing; remove it";
 
 impl RunStore {
     /// The runs of journals that are going on, or that could not be made documents.
@@ -63,8 +67,12 @@ impl RunStore {
             return Ok(Journal::Gone);
         }
         // Not by its path: the run may end meanwhile, and its journal go.
-        let Some(told) = read_journal(&path, &read_open(&file, &path)?)? else {
-            return Ok(Journal::Gone);
+        let bytes = read_open(&file, &path)?;
+        let Some(told) = read_journal(&path, &bytes)? else {
+            return match dead && !bytes.is_empty() {
+                true => Err(StoreError::not_a_run(&path, CUT)),
+                false => Ok(Journal::Gone),
+            };
         };
         let mut run = told.run;
         run.id = id.to_owned();
@@ -138,7 +146,7 @@ pub(crate) fn load_path(path: &Path) -> Result<Run, StoreError> {
         return read_document(path);
     }
     let Some(told) = read_journal(path, &read_file(path)?)? else {
-        return Err(StoreError::not_a_run(path, "its first line is not whole"));
+        return Err(StoreError::not_a_run(path, CUT));
     };
     let mut run = told.run;
     run.state = State::Partial;

@@ -184,6 +184,7 @@ fn a_broken_file_does_not_spoil_the_list() {
                 "broken.json",
                 "folder.json",
                 "foreign.jsonl",
+                "no-line.jsonl",
                 "pipe.json",
                 "pipe.jsonl"
             ]

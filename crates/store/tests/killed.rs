@@ -43,7 +43,8 @@ fn child_that_writes() {
         return;
     };
     let store = RunStore::open(Some(Path::new(&folder))).unwrap();
-    let (rows, _) = load(schedule(S, 9 * S));
+    let (mut rows, _) = load(schedule(S, 9 * S));
+    rows[3].interval.health.batch.left = 2;
     let mut run = run();
     let mut writer = store.begin(&mut run).unwrap();
     for row in &rows[..4] {
@@ -130,6 +131,7 @@ fn kill_9_leaves_what_was_measured_up_to_the_last_second() {
         (seen.series[2].commits, seen.series[2].rollbacks),
         (Some(1_000), None)
     );
+    assert_eq!(run.client.batch.map(|of| of.left), Some(2));
     assert_eq!(run.events.len(), 1, "those of the client stay apart");
     assert_eq!((run.id.as_str(), run.state), (id.as_str(), State::Partial));
     assert!(

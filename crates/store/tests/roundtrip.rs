@@ -99,7 +99,9 @@ fn what_the_kernel_told_is_in_the_document() {
     totals.process.steal_ticks = Some(0);
     totals.process.total_ticks = Some(400);
     totals.process.memory_peak_bytes = Some(8_000_000);
+    totals.health.batch.left = 2;
     let told = client(totals);
+    assert_eq!(told.batch.map(|of| (of.under, of.left)), Some((0, 2)));
     assert_eq!(told.cpu_user_s, Some(1.5));
     assert_eq!(
         (told.cpu_system_s, told.run_queue_s),

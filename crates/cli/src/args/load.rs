@@ -38,7 +38,9 @@ pub struct LoadArgs {
         short = 's',
         value_name = "N",
         help_heading = "Data",
-        conflicts_with = "cached"
+        conflicts_with = "cached",
+        allow_negative_numbers = true,
+        value_parser = super::positive
     )]
     pub scale: Option<u64>,
 

@@ -165,6 +165,13 @@ pub struct ServerArgs {
 /// An option of a workload, as `--option` takes it.
 pub type WorkloadOption = (String, toml::Value);
 
+/// Reads how many of something; the plan says how many there may be, and this what is no such number. With
+/// it goes `allow_negative_numbers`: without, `-1` is taken for a flag.
+fn positive(text: &str) -> Result<u64, String> {
+    let number = text.parse();
+    number.map_err(|_| "must be a positive whole number".to_owned())
+}
+
 /// Reads `NAME=VALUE`: a number or true or false where the value is one, else text.
 fn option(text: &str) -> Result<WorkloadOption, String> {
     let (name, value) = text

@@ -12,12 +12,17 @@ use std::time::Duration;
 Without a RUN, those that the sheet's configurations name are priced. Without --sheet, prices.toml
 in PRONY_HOME is read, where there is one. The folder plans/prices has an example.
 
+A run of an experiment stands for all repeats of its variant, with CONFIGURATION= before it and in a
+sheet too, and an experiment that is named alone for all of its variants: each has a line, by the
+median of its repeats. Runs with commas between are these and no others; ID, is one by itself.
+
 Exit code 7 says that a run has no price, that runs do not compare and are not ranked, or that
 none of them holds the load.
 
 Examples:
   prony price last --sheet prices.toml
   prony price small=20261120-2333 big=last --sheet prices.toml
+  prony price small=20261120-2333,20261120-2339 --sheet prices.toml
   prony price --load 20000tps --p99 20ms --sheet prices.toml
   prony price last --sheet prices.toml --json | jq .points[0].tps_per_money")]
 pub struct PriceArgs {

@@ -21,8 +21,8 @@ Examples:
   prony verify report.html")]
 pub struct ReportArgs {
     /// The runs, named as in `prony show`, with commas between several, or an experiment alone, of which all
-    /// runs are taken; with --prices each by itself, and CONFIGURATION= before it where the sheet
-    /// does not say on which of its configurations a run was measured
+    /// runs are taken; with --prices as in `prony price`, and CONFIGURATION= before it where the
+    /// sheet does not say on which of its configurations a run was measured
     #[arg(value_name = "[CONFIGURATION=]RUN", required = true)]
     pub runs: Vec<String>,
 

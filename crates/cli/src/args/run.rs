@@ -42,7 +42,8 @@ pub struct RunArgs {
     pub download: bool,
 
     /// Scale factor that the data must have [default: that of the data that is there]
-    #[arg(long, short = 's', value_name = "N", help_heading = "Load")]
+    #[arg(long, short = 's', value_name = "N", help_heading = "Load",
+          allow_negative_numbers = true, value_parser = super::positive)]
     pub scale: Option<u64>,
 
     /// Workload `script`: a script in pgbench's language, and how often against the others [repeatable]
@@ -97,15 +98,18 @@ pub struct RunArgs {
     pub options: Vec<super::WorkloadOption>,
 
     /// Virtual users, each with a connection of its own [default: 8]
-    #[arg(long, short = 'c', value_name = "N", help_heading = "Load")]
+    #[arg(long, short = 'c', value_name = "N", help_heading = "Load",
+          allow_negative_numbers = true, value_parser = super::positive)]
     pub clients: Option<u64>,
 
     /// OS threads that drive them [default: 1]
-    #[arg(long, short = 'j', value_name = "N", help_heading = "Load")]
+    #[arg(long, short = 'j', value_name = "N", help_heading = "Load",
+          allow_negative_numbers = true, value_parser = super::positive)]
     pub threads: Option<u64>,
 
     /// Start transactions at this rate a second, all clients together, whatever the server does
-    #[arg(long, short = 'R', value_name = "TPS", help_heading = "Load")]
+    #[arg(long, short = 'R', value_name = "TPS", help_heading = "Load",
+          allow_negative_numbers = true, value_parser = rate)]
     pub rate: Option<f64>,
 
     /// Gaps between starts with --rate: those of independent users, or all the same [default: poisson]
@@ -122,6 +126,8 @@ pub struct RunArgs {
         long,
         short = 't',
         value_name = "N",
+        allow_negative_numbers = true,
+        value_parser = super::positive,
         help_heading = "Time",
         conflicts_with = "duration"
     )]
@@ -149,7 +155,8 @@ pub struct RunArgs {
 
     /// So many of the clients use TCP where the others use a unix socket, so that the kernel's
     /// receive stamps tell the server's share of the response time
-    #[arg(long, value_name = "N", help_heading = "Client")]
+    #[arg(long, value_name = "N", help_heading = "Client",
+          allow_negative_numbers = true, value_parser = super::positive)]
     pub tcp_sample: Option<u64>,
 
     /// I/O engine: io_uring, epoll, or whichever a probe finds usable [default: auto]
@@ -292,6 +299,15 @@ fn repeats(text: &str) -> Result<u64, String> {
     text.parse().map_err(wrong)
 }
 
+/// Reads a rate; the plan says which it may be, and this what is none.
+fn rate(text: &str) -> Result<f64, String> {
+    let rate = text
+        .parse::<f64>()
+        .ok()
+        .filter(|rate| rate.is_nan() || *rate >= 0.0);
+    rate.ok_or_else(|| "must be a positive number of transactions a second".to_owned())
+}
+
 /// The names of a choice, listed in the help.
 fn choice<T: Choice + Send + Sync>() -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(T::ALL.iter().map(|(name, _)| *name)).map(|name| {
@@ -317,8 +333,25 @@ mod tests {
             assert!(told.contains("must be from 1 to 1000"), "{told}");
             assert!(!told.contains("-- -1"), "{told}");
         }
-        let right = crate::args::Cli::try_parse_from(base.iter().chain(&["--repeats", "3"]));
-        assert!(right.is_ok());
+        for name in [
+            "--clients",
+            "-c",
+            "--threads",
+            "--rate",
+            "-R",
+            "--scale",
+            "--transactions",
+        ] {
+            for number in ["-1", "x"] {
+                let told = crate::args::Cli::try_parse_from(base.iter().chain(&[name, number]));
+                let told = told.expect_err("it is none").to_string();
+                assert!(told.contains("must be a positive"), "{name}: {told}");
+                assert!(!told.contains("-- -1"), "{name}: {told}");
+            }
+        }
+        for right in [["--repeats", "3"], ["--clients", "3"], ["--rate", "0.5"]] {
+            assert!(crate::args::Cli::try_parse_from(base.iter().chain(&right)).is_ok());
+        }
     }
     use clap::{CommandFactory, Parser};
     use prony_plan::{Pace, Stop, format_duration};

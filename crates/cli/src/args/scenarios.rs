@@ -94,11 +94,13 @@ pub struct ReproduceArgs {
     pub warmup: Option<Duration>,
 
     /// Virtual users [default: as published, at most as many as the server takes]
-    #[arg(long, short = 'c', value_name = "N", help_heading = "Load")]
+    #[arg(long, short = 'c', value_name = "N", help_heading = "Load",
+          allow_negative_numbers = true, value_parser = super::positive)]
     pub clients: Option<u64>,
 
     /// OS threads that drive them [default: one a CPU of this machine]
-    #[arg(long, short = 'j', value_name = "N", help_heading = "Load")]
+    #[arg(long, short = 'j', value_name = "N", help_heading = "Load",
+          allow_negative_numbers = true, value_parser = super::positive)]
     pub threads: Option<u64>,
 
     /// Where the node_exporter of the server's machine answers

@@ -12,7 +12,7 @@ use prony_judge::compare::sides::{Gate, Side, Sides, compare_sides};
 use prony_judge::experiment::variant_names;
 use prony_report::compare::{self, Limit};
 use prony_report::text::system_error;
-use prony_store::{Filter, Run, RunStore, State, Summary};
+use prony_store::{Experiment, Filter, Run, RunStore, State, Summary};
 use std::io;
 use std::path::Path;
 
@@ -24,6 +24,17 @@ pub(super) struct Loaded {
     name: String,
     /// Its runs.
     pub runs: Vec<Run>,
+}
+
+/// What the name of a run of an experiment stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meant {
+    /// The run; the whole experiment where it has that one's id.
+    Run,
+    /// The repeats of its variant.
+    Variant,
+    /// The whole experiment: nothing else is named.
+    Experiment,
 }
 
 /// Sets the sides against the first, if they compare.
@@ -80,8 +91,12 @@ fn exit(found: &Sides, limit: Option<Limit>) -> Exit {
 /// The sides that were asked for.
 fn sides(store: &RunStore, asked: &[String]) -> Result<Vec<Loaded>, Failure> {
     let mut found: Vec<Loaded> = Vec::new();
+    let meant = match asked.len() {
+        1 => Meant::Experiment,
+        _ => Meant::Run,
+    };
     for one in asked {
-        found.extend(side(store, one, asked.len() == 1)?);
+        found.extend(side(store, one, meant)?);
     }
     if found.len() < 2 {
         let what = match asked.len() {
@@ -114,8 +129,8 @@ fn sides(store: &RunStore, asked: &[String]) -> Result<Vec<Loaded>, Failure> {
     Ok(found)
 }
 
-/// One argument: a run, several, or the variants of an experiment. Alone, it is an experiment.
-pub(super) fn side(store: &RunStore, asked: &str, alone: bool) -> Result<Vec<Loaded>, Failure> {
+/// One argument: a run, several, or the variants of an experiment.
+pub(super) fn side(store: &RunStore, asked: &str, meant: Meant) -> Result<Vec<Loaded>, Failure> {
     let load = |name: &str| store.load(name).map_err(|error| store_failure(&error));
     let several = asked.contains(',') && !Path::new(asked).is_file();
     if several {
@@ -134,14 +149,21 @@ pub(super) fn side(store: &RunStore, asked: &str, alone: bool) -> Result<Vec<Loa
         return Ok(vec![Loaded { name, runs }]);
     }
     let run = load(asked)?;
-    let of = run.experiment.as_ref();
-    match of.filter(|of| alone || (of.id == run.id && asked != "last")) {
-        Some(of) => experiment(store, &of.id.clone(), of.runs as usize, &run),
-        None => Ok(vec![Loaded {
+    let whole = |of: &Experiment| match meant {
+        Meant::Run => of.id == run.id && asked != "last",
+        Meant::Variant | Meant::Experiment => true,
+    };
+    let Some(of) = run.experiment.as_ref().filter(|of| whole(of)) else {
+        return Ok(vec![Loaded {
             name: common_variant(std::slice::from_ref(&run)),
             runs: vec![run],
-        }]),
+        }]);
+    };
+    let mut found = experiment(store, &of.id, of.runs as usize, &run)?;
+    if meant == Meant::Variant {
+        found.retain(|side| side.name == of.variant);
     }
+    Ok(found)
 }
 
 /// The variant that all of them are of; empty where they are not of one.
@@ -237,7 +259,6 @@ fn write_xml(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_store::Experiment;
 
     fn listed(id: &str, experiment: Option<&str>, state: State) -> Summary {
         let run = Run {

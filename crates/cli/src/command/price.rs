@@ -3,6 +3,7 @@
 //! In: price sheets and the store. Out: what throughput costs. Must never: go on without a sheet, or
 //! guess on which configuration a run was measured.
 
+use super::compare::{Meant, side};
 use super::stored::failure as store_failure;
 use super::{output, plan};
 use crate::args::PriceArgs;
@@ -30,10 +31,7 @@ pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
     let sheets = sheets(args, &store)?;
     let placed = match args.runs.is_empty() {
         true => named_by_sheets(&sheets, &store)?,
-        false => {
-            let each = args.runs.iter().map(|asked| place(asked, &sheets, &store));
-            each.collect::<Result<_, _>>()?
-        }
+        false => place(&args.runs, &sheets, &store)?,
     };
     let offers: Vec<Offer<'_>> = placed
         .iter()
@@ -136,7 +134,58 @@ fn named_by_sheets(sheets: &[Sheet], store: &RunStore) -> Result<Vec<Placed>, Fa
     let mut placed = Vec::new();
     for (sheet, configuration, one) in all(sheets) {
         for run in &one.runs {
-            let run = load(store, run)?;
+            for side in side(store, run, Meant::Variant)? {
+                add(&mut placed, side.runs, (sheet, configuration));
+            }
+        }
+    }
+    Ok(placed)
+}
+
+/// Finds the runs that were asked for, and the configurations that they were measured on.
+pub(super) fn place(
+    asked: &[String],
+    sheets: &[Sheet],
+    store: &RunStore,
+) -> Result<Vec<Placed>, Failure> {
+    let meant = match asked.len() {
+        1 => Meant::Experiment,
+        _ => Meant::Variant,
+    };
+    let mut placed = Vec::new();
+    for asked in asked {
+        // A file may have the sign in its name: only a configuration's name counts before it.
+        let named = asked.split_once('=').and_then(|(name, run)| {
+            let (sheet, place, _) = all(sheets).find(|(_, _, one)| one.name == name)?;
+            Some((sheet, place, run))
+        });
+        if let Some((sheet, configuration, run)) = named {
+            for side in side(store, run, Meant::Variant)? {
+                add(&mut placed, side.runs, (sheet, configuration));
+            }
+            continue;
+        }
+        let sides = side(store, asked, meant).map_err(|failure| match asked.split_once('=') {
+            Some((name, _)) if !asked.contains('/') => unknown(name, sheets),
+            _ => failure,
+        })?;
+        for side in sides {
+            let place = said(asked, &side.runs, sheets, store)?;
+            add(&mut placed, side.runs, place);
+        }
+    }
+    Ok(placed)
+}
+
+/// Adds runs of a configuration; one that is there counts once, however often it is named.
+fn add(placed: &mut Vec<Placed>, runs: Vec<Run>, (sheet, configuration): (usize, usize)) {
+    for run in runs {
+        let known = placed.iter().any(|one| {
+            (one.sheet, one.configuration) == (sheet, configuration)
+                && !run.id.is_empty()
+                && one.run.id == run.id
+        });
+        if !known {
             placed.push(Placed {
                 sheet,
                 configuration,
@@ -144,47 +193,31 @@ fn named_by_sheets(sheets: &[Sheet], store: &RunStore) -> Result<Vec<Placed>, Fa
             });
         }
     }
-    Ok(placed)
 }
 
-/// Finds a run and the configuration that it was measured on.
-pub(super) fn place(asked: &str, sheets: &[Sheet], store: &RunStore) -> Result<Placed, Failure> {
-    // A file may have the sign in its name: only a configuration's name counts before it.
-    let named = asked.split_once('=').and_then(|(name, run)| {
-        let (sheet, place, _) = all(sheets).find(|(_, _, one)| one.name == name)?;
-        Some((sheet, place, run))
-    });
-    if let Some((sheet, configuration, run)) = named {
-        let run = load(store, run)?;
-        return Ok(Placed {
-            sheet,
-            configuration,
-            run,
-        });
-    }
-    let run = load(store, asked).map_err(|failure| match asked.split_once('=') {
-        Some((name, _)) if !asked.contains('/') => unknown(name, sheets),
-        _ => failure,
-    })?;
+/// Where the sheets say that some repeats were measured: places of the sheet and the configuration.
+fn said(
+    asked: &str,
+    runs: &[Run],
+    sheets: &[Sheet],
+    store: &RunStore,
+) -> Result<(usize, usize), Failure> {
+    let of_it = |named: &String| runs.iter().any(|run| is(named, run, asked, store));
     let matching: Vec<(usize, usize)> = all(sheets)
-        .filter(|(_, _, one)| one.runs.iter().any(|named| is(named, &run, asked, store)))
+        .filter(|(_, _, one)| one.runs.iter().any(of_it))
         .map(|(sheet, place, _)| (sheet, place))
         .collect();
     let only: Vec<(usize, usize)> = all(sheets)
         .map(|(sheet, place, _)| (sheet, place))
         .collect();
     match (&matching[..], &only[..]) {
-        ([(sheet, configuration)], _) | ([], [(sheet, configuration)]) => Ok(Placed {
-            sheet: *sheet,
-            configuration: *configuration,
-            run,
-        }),
+        ([place], _) | ([], [place]) => Ok(*place),
         _ => {
-            let what = format!("nothing says on which configuration {asked} was measured");
+            let id = runs.first().map_or("", |run| run.id.as_str());
+            let what = format!("nothing says on which configuration {id} was measured");
             let hint = format!(
-                "write CONFIGURATION={asked}, with one of: {}; or name it in the sheet, as runs = [\"{}\"]",
+                "write CONFIGURATION={id}, with one of: {}; or name it in the sheet, as runs = [\"{id}\"]",
                 names(sheets),
-                run.id
             );
             Err(Failure::new(Exit::Usage, what, hint))
         }
@@ -193,11 +226,11 @@ pub(super) fn place(asked: &str, sheets: &[Sheet], store: &RunStore) -> Result<P
 
 /// Whether a sheet's word for a run means this one.
 fn is(named: &str, run: &Run, asked: &str, store: &RunStore) -> bool {
-    named == asked || store.find(named).is_ok_and(|id| id == run.id)
-}
-
-fn load(store: &RunStore, run: &str) -> Result<Run, Failure> {
-    store.load(run).map_err(|error| store_failure(&error))
+    match store.find(named) {
+        Ok(id) => id == run.id,
+        // A document outside the store.
+        Err(_) => named == asked,
+    }
 }
 
 fn names(sheets: &[Sheet]) -> String {

@@ -3,8 +3,9 @@
 //! In: runs of the store, or a page. Out: the page of the runs, or whether it is still what was written.
 //! Must never: overwrite a file that is no report, or leave half a page under its name.
 
+use super::compare::{Meant, side};
 use super::stored::failure as store_failure;
-use super::{compare, file, output, price};
+use super::{file, output, price};
 use crate::args::{ReportArgs, VerifyArgs};
 use crate::exit::{Exit, Failure};
 use prony_judge::price::Sheet;
@@ -24,11 +25,14 @@ const UTILISATION: f64 = 0.3;
 pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let store = RunStore::open(None).map_err(|error| store_failure(&error))?;
     let page = if args.prices.is_empty() {
-        let alone = args.runs.len() == 1;
+        let meant = match args.runs.len() {
+            1 => Meant::Experiment,
+            _ => Meant::Run,
+        };
         let mut runs = Vec::new();
         for one in &args.runs {
             // As `prony compare` takes them: a run, several, or the variants of an experiment.
-            let sides = compare::side(&store, one, alone)?;
+            let sides = side(&store, one, meant)?;
             runs.extend(sides.into_iter().flat_map(|side| side.runs));
         }
         Page {
@@ -79,8 +83,7 @@ fn priced(args: &ReportArgs, store: &RunStore) -> Result<Page, Failure> {
         question: None,
     };
     let mut placed = Vec::new();
-    for asked in &args.runs {
-        let one = price::place(asked, &sheets, store)?;
+    for one in price::place(&args.runs, &sheets, store)? {
         placed.push(PlacedRun {
             sheet: one.sheet,
             configuration: one.configuration,

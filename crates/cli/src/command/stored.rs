@@ -79,23 +79,25 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         } else if format.rates {
             csv::rates(out, &run)
         } else {
-            let folder = store.folder().display().to_string();
-            // A file that was named as such may be anywhere.
-            let stored = if args.run.contains('/') {
-                Stored {
-                    place: &args.run,
-                    name: &args.run,
-                }
-            } else {
-                Stored {
-                    place: &folder,
-                    name: &run.id,
-                }
+            let document = document(&store, &run, &args.run);
+            let stored = Stored::Before {
+                document: &document,
             };
             terminal::write(out, style, &run, Some(stored))
         }
     })?;
     Ok(Exit::Fine)
+}
+
+/// The file that a run was read from, for a person.
+fn document(store: &RunStore, run: &Run, asked: &str) -> String {
+    let folder = store.folder().join("runs");
+    let mut files = ["json", "jsonl"]
+        .map(|end| folder.join(format!("{}.{end}", run.id)))
+        .into_iter();
+    // A file that was named as such may be anywhere.
+    let own = files.find(|file| !asked.contains('/') && file.is_file());
+    own.map_or_else(|| asked.to_owned(), |file| file.display().to_string())
 }
 
 /// Its distributions, for other tools.

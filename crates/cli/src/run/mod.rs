@@ -109,9 +109,9 @@ pub fn carry_out(order: &Order, look: &Look) -> Result<Exit, Failure> {
         if order.json {
             json::write(out, &done.run)
         } else {
-            let stored = path.as_deref().map(|place| Stored {
+            let stored = path.as_deref().map(|place| Stored::Now {
                 place,
-                name: &done.run.id,
+                id: &done.run.id,
             });
             terminal::write(out, style, &done.run, stored)
         }

@@ -22,6 +22,7 @@ pub use load::{Answer, Candidate, Demand};
 pub use point::{Interval, Point};
 pub use rank::{Obstacle, Ranking};
 
+use crate::compare::sides::{Side, compare_sides};
 use crate::thresholds::PRICE_OLD_DAYS;
 pub use prony_plan::sheet::{AsOf, Configuration, Sheet};
 
@@ -61,7 +62,7 @@ pub struct Prices {
     pub today: String,
     /// Share of the throughput that is used, in figures `at that utilisation`.
     pub utilisation: f64,
-    /// Each configuration with like runs on it, in the order in which they were given.
+    /// Each configuration with like runs on it, those of an experiment by its variants, in the order in which they were given.
     pub points: Vec<Point>,
     /// Runs that have no price, and why.
     pub refused: Vec<Refused>,
@@ -141,6 +142,13 @@ pub fn price(offers: &[Offer<'_>], terms: &Terms) -> Result<Prices, PriceError> 
             None => groups.push(vec![*offer]),
         }
     }
+    groups.retain(|group| match mixed(group) {
+        Some(why) => {
+            refused.extend(group.iter().map(|offer| why.of(offer)));
+            false
+        }
+        None => true,
+    });
     let mut points: Vec<Point> = groups.iter().map(|group| Point::of(group, terms)).collect();
     let ranking = (groups.len() > 1).then(|| rank::rank(&groups, &mut points, terms));
     let answer = terms
@@ -158,6 +166,35 @@ pub fn price(offers: &[Offer<'_>], terms: &Terms) -> Result<Prices, PriceError> 
         ranking,
         answer,
     })
+}
+
+/// What keeps runs from being repeats of one thing, as `compare` sees those of a side.
+fn mixed(group: &[Offer<'_>]) -> Option<Mixed> {
+    let side = Side {
+        name: String::new(),
+        runs: group.iter().map(|offer| offer.run).collect(),
+    };
+    let unlike = compare_sides(&[side]).sides.pop()?.unlike;
+    let of_it = unlike.into_iter().map(|one| match one.a == one.b {
+        true => format!("{} {}", one.what, one.a),
+        false => format!("{} {} or {}", one.what, one.a, one.b),
+    });
+    let of_it: Vec<String> = of_it.collect();
+    (!of_it.is_empty()).then(|| Mixed(of_it.join("; ")))
+}
+
+/// How runs differ that were to be repeats.
+struct Mixed(String);
+
+impl Mixed {
+    fn of(&self, offer: &Offer<'_>) -> Refused {
+        Refused {
+            configuration: offer.configuration.name.clone(),
+            run: offer.run.id.clone(),
+            why: format!("it and the others are not repeats of one thing: {}", self.0),
+            advice: "Price those alone that are: ID, with a comma is one run by itself.".to_owned(),
+        }
+    }
 }
 
 /// A remark that holds for several configurations alike.
@@ -178,12 +215,12 @@ fn remarks(groups: &[Vec<Offer<'_>>], points: &[Point]) -> Vec<Check> {
                 .iter_mut()
                 .find(|one| one.id == id && one.text == text);
             match known {
-                Some(known) if known.names.contains(&point.configuration) => {}
-                Some(known) => known.names.push(point.configuration.clone()),
+                Some(known) if known.names.contains(&point.name()) => {}
+                Some(known) => known.names.push(point.name()),
                 None => found.push(Remark {
                     id,
                     severity,
-                    names: vec![point.configuration.clone()],
+                    names: vec![point.name()],
                     text,
                     advice,
                 }),
@@ -261,6 +298,18 @@ fn of_point(group: &[Offer<'_>], point: &Point, points: &[Point]) -> Vec<Found> 
             Note,
             "one run, so nothing says how far another would differ.".to_owned(),
             "Repeat it, at least three times; the median is priced.",
+        ),
+        (
+            point
+                .repeats_meant
+                .is_some_and(|meant| meant > point.runs.len()),
+            "repeats-missing",
+            Caveat,
+            format!(
+                "{} repeats of its variant stand behind it.",
+                point.runs_in_words()
+            ),
+            "Those that are left out might move the median.",
         ),
     ];
     let told = each.into_iter().filter(|one| one.0);

@@ -6,7 +6,7 @@ use super::{Offer, Refused, Terms};
 use crate::statistics::median;
 use crate::{all, compare};
 use prony_plan::sheet::{AsOf, HOURS_A_MONTH, Item};
-use prony_store::{Run, ServerState, Severity, State};
+use prony_store::{Durability, Run, ServerState, Severity, State};
 use serde::Serialize;
 
 /// Months of the three-year figure, over which also is spread what is paid once.
@@ -20,6 +20,9 @@ const RUNS_FOR_INTERVAL: usize = 6;
 pub struct Point {
     /// The configuration.
     pub configuration: String,
+    /// The variant of the experiment that its runs are of; empty where they are of none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub variant: String,
     /// The sheet's file.
     pub sheet: String,
     /// The sheet is an example, and nobody's own.
@@ -44,6 +47,9 @@ pub struct Point {
     pub cost: f64,
     /// The runs.
     pub runs: Vec<String>,
+    /// How many repeats of its variant the experiment meant; absent where nothing says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeats_meant: Option<usize>,
     /// What was run, in words.
     pub workload: String,
     /// P of the formulas: committed transactions a second inside the latency limit; the median run's.
@@ -151,7 +157,7 @@ fn replicas(run: &Run) -> Option<u32> {
 /// What a commit survives, as the run says it: by its class, or by the settings that promise it.
 fn durability(run: &Run) -> Option<String> {
     let seen = before(run).and_then(|state| state.durability.as_ref());
-    let class = seen.map(|durability| durability.class.clone());
+    let class = seen.map(Durability::words);
     class.or_else(|| compare::promises(run))
 }
 
@@ -172,6 +178,8 @@ pub(super) fn alike(a: &Offer<'_>, b: &Offer<'_>) -> bool {
             ),
             (drive.clients, drive.rate_tps.map(f64::to_bits)),
             (drive.protocol.clone(), drive.connect_per_transaction),
+            // Those of an experiment are of one thing if they are of one variant.
+            (offer.run.experiment.as_ref()).map(|of| (of.id.clone(), of.variant.clone())),
         )
     };
     of(a) == of(b)
@@ -213,7 +221,30 @@ fn in_words(run: &Run) -> String {
     )
 }
 
+/// How often its variant was to be run: each of them as often.
+fn repeats_meant(run: &Run) -> Option<usize> {
+    let of = run.experiment.as_ref()?;
+    (of.runs as usize).checked_div(of.variants.len())
+}
+
 impl Point {
+    /// The configuration, and the variant where there is one: `small (simple)`.
+    pub fn name(&self) -> String {
+        match self.variant.is_empty() {
+            true => self.configuration.clone(),
+            false => format!("{} ({})", self.configuration, self.variant),
+        }
+    }
+
+    /// How many runs stand behind it, and how many there should be if that is more: `4 of 6`.
+    pub fn runs_in_words(&self) -> String {
+        let runs = self.runs.len();
+        match self.repeats_meant {
+            Some(meant) if meant > runs => format!("{runs} of {meant}"),
+            _ => runs.to_string(),
+        }
+    }
+
     /// Of runs that are alike; there is at least one, and each is fit.
     pub(super) fn of(group: &[Offer<'_>], terms: &Terms) -> Point {
         let first = &group[0];
@@ -236,6 +267,8 @@ impl Point {
         let age = |date: AsOf| terms.today.first_day() - date.first_day();
         Point {
             configuration: configuration.name.clone(),
+            variant: (first.run.experiment.as_ref())
+                .map_or_else(String::new, |of| of.variant.clone()),
             sheet: first.sheet.file.clone(),
             example: first.sheet.example,
             as_of: as_of.map_or_else(String::new, |date| date.to_string()),
@@ -267,6 +300,7 @@ impl Point {
             durability: durability(first.run),
             caveats: caveats(&runs),
             runs: runs.iter().map(|run| run.id.clone()).collect(),
+            repeats_meant: repeats_meant(first.run),
             on_frontier: None,
             break_even: None,
         }

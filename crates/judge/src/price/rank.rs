@@ -4,7 +4,7 @@
 //! stands against them. Must never: rank what does not compare.
 
 use super::{Offer, Point, Terms};
-use crate::compare::differences;
+use crate::compare::between_priced;
 use prony_store::Severity;
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ pub struct Ranking {
 /// What keeps two points from being ranked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Obstacle {
-    /// One configuration.
+    /// One configuration, with its variant.
     pub a: String,
     /// The other.
     pub b: String,
@@ -97,15 +97,15 @@ pub(super) fn obstacles(
     for (other, point) in groups.iter().zip(points).skip(1) {
         let mut add = |what: &str, in_a: String, in_b: String, why: &str| {
             found.push(Obstacle {
-                a: first.configuration.clone(),
-                b: point.configuration.clone(),
+                a: first.name(),
+                b: point.name(),
                 what: what.to_owned(),
                 in_a,
                 in_b,
                 why: why.to_owned(),
             });
         };
-        let compared = differences(group[0].run, other[0].run).into_iter();
+        let compared = between_priced(group[0].run, other[0].run).into_iter();
         let grave = compared.filter(|one| one.severity == Severity::Invalid);
         for one in grave.filter(|one| !but.contains(&one.what.as_str())) {
             add(&one.what, one.a, one.b, one.why);

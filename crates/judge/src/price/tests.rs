@@ -348,3 +348,116 @@ fn the_cheapest_is_not_named_among_what_does_not_compare() {
     assert_eq!(answer.cheapest, None);
     assert_eq!(answer.obstacles[0].what, "fsync");
 }
+
+/// A run of a variant of the experiment `of`, in which each variant was to be run three times.
+fn repeat(of: &str, variant: &str, id: &str, tps: f64) -> Run {
+    let mut run = run(id, tps);
+    run.experiment = Some(prony_store::Experiment {
+        id: of.to_owned(),
+        variant: variant.to_owned(),
+        runs: 6,
+        variants: vec!["base".to_owned(), "new".to_owned()],
+        ..Default::default()
+    });
+    run
+}
+
+#[test]
+fn variants_are_points_of_their_own_by_the_median_of_their_repeats() {
+    let sheet = two();
+    let each = [
+        ("base", 9_000.0),
+        ("new", 11_000.0),
+        ("new", 30_000.0),
+        ("base", 12_000.0),
+        ("base", 10_000.0),
+    ];
+    let runs: Vec<(usize, Run)> = (each.iter().enumerate())
+        .map(|(n, (variant, tps))| (0, repeat("e", variant, &n.to_string(), *tps)))
+        .collect();
+    let prices = price(&offers(&sheet, &runs), &terms()).unwrap();
+    let [base, new] = &prices.points[..] else {
+        panic!("{:?}", prices.points)
+    };
+    assert_eq!(
+        (base.name().as_str(), base.runs_in_words().as_str()),
+        ("a (base)", "3")
+    );
+    assert_eq!(
+        (new.name().as_str(), new.runs_in_words().as_str()),
+        ("a (new)", "2 of 3")
+    );
+    near(base.tps, 10_000.0);
+    near(new.tps, 20_500.0);
+    let remark = |id: &str| prices.remarks.iter().find(|one| one.id == id);
+    assert!(
+        remark("repeats-missing")
+            .unwrap()
+            .finding
+            .starts_with("a (new): 2 of 3")
+    );
+    assert_eq!(prices.ranking.as_ref().unwrap().frontier, [1]);
+    // The same name in another experiment is another thing.
+    let runs = [
+        (0, repeat("e", "base", "1", 1.0)),
+        (0, repeat("f", "base", "2", 1.0)),
+    ];
+    let prices = price(&offers(&sheet, &runs), &terms()).unwrap();
+    assert_eq!(prices.points.len(), 2);
+}
+
+#[test]
+fn what_an_experiment_varied_is_ranked_but_for_what_a_price_must_not_hide() {
+    let sheet = two();
+    let plan = |key: &str, value: serde_json::Value| serde_json::json!({"server": "h", "run": {key: value}});
+    let base = || repeat("e", "base", "1", 10_000.0);
+    let of = |change: &dyn Fn(&mut Run, &mut Run)| {
+        let (mut a, mut b) = (base(), repeat("e", "new", "2", 20_000.0));
+        change(&mut a, &mut b);
+        let runs = [(0, a), (1, b)];
+        let ranking = price(&offers(&sheet, &runs), &terms())
+            .unwrap()
+            .ranking
+            .unwrap();
+        let names = ranking.obstacles.into_iter().map(|one| one.what);
+        names.collect::<Vec<String>>()
+    };
+    let protocol = |a: &mut Run, b: &mut Run| {
+        a.plan = plan("protocol", "prepared".into());
+        b.plan = plan("protocol", "simple".into());
+        b.drive.protocol = "simple".to_owned();
+    };
+    assert_eq!(of(&protocol), [""; 0]);
+    let by_chance = |_: &mut Run, b: &mut Run| b.drive.protocol = "simple".to_owned();
+    assert_eq!(of(&by_chance), ["protocol"]);
+    let rate = |a: &mut Run, b: &mut Run| {
+        a.plan = plan("rate", serde_json::Value::Null);
+        b.plan = plan("rate", 20_000.into());
+        b.drive.rate_tps = Some(20_000.0);
+    };
+    assert_eq!(of(&rate), ["pace"]);
+    let promise = |a: &mut Run, b: &mut Run| {
+        a.plan = serde_json::json!({"server": "postgres://h/d"});
+        b.plan = serde_json::json!({"server": "postgres://h/d?options=-c fsync=off"});
+        a.server.settings.insert("fsync".into(), "on".into());
+        b.server.settings.insert("fsync".into(), "off".into());
+    };
+    assert_eq!(of(&promise), ["fsync"]);
+}
+
+#[test]
+fn runs_that_are_no_repeats_of_one_thing_have_no_median() {
+    let sheet = two();
+    let mut other = run("y", 20_000.0);
+    other.server.settings.insert("fsync".into(), "off".into());
+    let runs = [(0, run("x", 10_000.0)), (0, other), (1, run("z", 5.0))];
+    let prices = price(&offers(&sheet, &runs), &terms()).unwrap();
+    assert_eq!(prices.points.len(), 1);
+    let refused: Vec<&str> = prices.refused.iter().map(|one| one.run.as_str()).collect();
+    assert_eq!(refused, ["x", "y"]);
+    assert!(
+        prices.refused[0].why.contains("fsync"),
+        "{:?}",
+        prices.refused
+    );
+}

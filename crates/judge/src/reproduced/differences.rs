@@ -194,9 +194,9 @@ fn protocol(run: &Run, of: &Original) -> Option<Difference> {
 fn durability(run: &Run, of: &Original) -> Option<Difference> {
     let seen = before(run).and_then(|state| state.durability.as_ref());
     let here = seen.map_or(UNKNOWN.to_owned(), |seen| match seen.because.as_slice() {
-        [] if seen.class == "D3" => "class D3: a crash of the machine loses no commit".to_owned(),
-        [] => format!("class {}", seen.class),
-        because => format!("class {}: {}", seen.class, because.join(", ")),
+        [] if seen.words() == "D3" => "class D3: a crash of the machine loses no commit".to_owned(),
+        [] => format!("class {}", seen.words()),
+        because => format!("class {}: {}", seen.words(), because.join(", ")),
     });
     difference(
         "durability",

@@ -13,7 +13,7 @@ mod sentence;
 pub use json::write as json;
 pub use junit::write as junit;
 pub use markdown::write as markdown;
-pub(crate) use sentence::sentence;
+pub(crate) use sentence::{ONE_RUN_EACH, sentence};
 use sentence::{between, caution, headings, no_ratio, told};
 
 use crate::style::Style;
@@ -190,9 +190,9 @@ fn figure(unit: Unit, value: f64) -> String {
     }
 }
 
-/// From where to where the change may be; empty where nothing tells.
+/// From where to where the change may be.
 fn interval(of: &Contrast) -> String {
-    of.found.map_or(String::new(), |found| between(&found))
+    of.found.map_or("none".to_owned(), |found| between(&found))
 }
 
 /// How much more or less, of the first.

@@ -12,6 +12,11 @@ use prony_judge::compare::{Unit, Verdict};
 /// Changes beyond this are not told in digits, per cent.
 const MOST_PERCENT: f64 = 1_000.0;
 
+/// What is to be known where each side has one run.
+pub(crate) const ONE_RUN_EACH: &str = "One run each: runs of the same thing differ too, and two runs do not say by how much. An \
+     interval of TPS or NOPM is by the seconds of these two runs alone; a response time of a single run \
+     has none. Repeat both in turn before a conclusion is drawn from a small difference.";
+
 /// What the figures say, a sentence each: of every side the leading ones, then what follows for the
 /// limit that was asked for.
 pub(super) fn told(found: &Sides, limit: Option<Limit>) -> Vec<String> {
@@ -53,11 +58,7 @@ pub(super) fn caution(found: &Sides) -> Vec<String> {
         return notes;
     }
     if found.sides.iter().all(|side| side.runs.len() == 1) {
-        notes.push(
-            "One run each: runs of the same thing differ too, and two runs do not say by how much. \
-             Repeat both in turn before a conclusion is drawn from a small difference."
-                .to_owned(),
-        );
+        notes.push(ONE_RUN_EACH.to_owned());
     } else {
         notes.push(
             "Figures are medians of the runs; the change and its interval are of their geometric \
@@ -104,7 +105,11 @@ pub(crate) fn sentence(names: [&str; 2], of: &Contrast) -> String {
     let Some(found) = of.found else {
         return match of.ratio.is_finite() {
             true => format!(
-                "{name}: {second}'s is {word} by {size}; nothing says how much of that is chance."
+                "{name}: {second}'s is {word} by {size}; {}nothing says how much of that is chance.",
+                match (of.a.values.len(), of.b.values.len()) {
+                    (1, 1) => "a single run a side gives it no interval, and ",
+                    _ => "",
+                }
             ),
             false => format!("{name}: there is no ratio."),
         };

@@ -16,6 +16,8 @@ pub const RIGHT: f64 = 748.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 206.0;
 const HEIGHT: f64 = 232.0;
+/// Width of the word for the warm-up.
+const WORD: f64 = 58.0;
 
 /// One line.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,6 +110,7 @@ impl Chart<'_> {
             let d = path(self.at_s, &line.values, &x, &y);
             writeln!(out, "<path class=\"line l{number}\" d=\"{d}\"/>")?;
         }
+        self.warmup_word(out, top, &x, &y)?;
         writeln!(
             out,
             "<line class=\"cursor\" y1=\"{top}\" y2=\"{BOTTOM}\" x1=\"-9\" x2=\"-9\"/></svg></div>\
@@ -143,14 +146,6 @@ impl Chart<'_> {
                 end - LEFT,
                 BOTTOM - top,
             )?;
-            // The word fits only into a warm-up that is wide enough.
-            if end - LEFT > 60.0 {
-                let (x, y) = (LEFT + 5.0, top + 14.0);
-                write!(
-                    out,
-                    "<text class=\"small\" x=\"{x}\" y=\"{y}\">warm-up</text>"
-                )?;
-            }
         }
         grid(out, y, self.unit)?;
         for moment in &x.ticks {
@@ -158,6 +153,32 @@ impl Chart<'_> {
         }
         out.push('\n');
         Ok(())
+    }
+
+    /// Names the warm-up, over all lines and where none runs through the word, if there is such a place.
+    fn warmup_word(&self, out: &mut String, top: f64, x: &Scale, y: &Scale) -> fmt::Result {
+        let left = LEFT + 5.0;
+        // The word fits only into a warm-up that is wide enough.
+        if x.at(self.warmup_s) - left <= WORD {
+            return Ok(());
+        }
+        let levels = y.ticks.iter().map(|tick| [y.at(*tick); 2]);
+        let mut drawn: Vec<[f64; 2]> = levels.collect();
+        for line in &self.lines {
+            let points = self.at_s.iter().zip(&line.values);
+            let points: Vec<(f64, f64)> = points
+                .filter_map(|(at_s, value)| Some((x.at(*at_s), y.at((*value)?))))
+                .collect();
+            let near = points
+                .windows(2)
+                .filter(|ends| ends[1].0 >= left && ends[0].0 <= left + WORD);
+            drawn.extend(near.map(|ends| [ends[0].1, ends[1].1]));
+        }
+        let base = free_line(&drawn, top);
+        write!(
+            out,
+            "<text class=\"word-over\" x=\"{left}\" y=\"{base}\">warm-up</text>"
+        )
     }
 
     /// The chart in a sentence for each line.
@@ -180,6 +201,21 @@ impl Chart<'_> {
             each.join("; ")
         )
     }
+}
+
+/// The highest base line of a word below `top` that nothing is drawn through, each thing from one height to
+/// another; the highest of all where there is none.
+fn free_line(drawn: &[[f64; 2]], top: f64) -> f64 {
+    let free = |base: &f64| {
+        let (from, to) = (base - 12.0, base + 4.0);
+        drawn
+            .iter()
+            .all(|[a, b]| a.max(*b) < from || a.min(*b) > to)
+    };
+    let first = top + 14.0;
+    let steps = ((BOTTOM - 5.0 - first) / 2.0).max(0.0) as u32;
+    let mut bases = (0..=steps).map(|step| first + 2.0 * f64::from(step));
+    bases.find(free).unwrap_or(first)
 }
 
 /// The lines across a plot, each with its value.
@@ -247,7 +283,7 @@ mod tests {
     use super::*;
 
     fn chart(values: Vec<Option<f64>>, axis: Axis) -> String {
-        let at_s: Vec<f64> = (0..values.len()).map(|n| n as f64 + 0.5).collect();
+        let at_s: Vec<f64> = (0..values.len()).map(|n| n as f64).collect();
         let name = "p99 <b>".to_owned();
         let chart = Chart {
             id: "c1".into(),
@@ -287,6 +323,32 @@ mod tests {
         assert!(text.contains("class=\"line l0\""), "{text}");
         assert!(!text.contains("powers"), "{text}");
         assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+    }
+
+    #[test]
+    fn the_word_for_the_warm_up_is_where_no_line_is() {
+        // Levels at 10 and 206, and a line from 20 to 60: it goes below that.
+        assert_eq!(free_line(&[[10.0; 2], [206.0; 2]], 10.0), 24.0);
+        assert_eq!(
+            free_line(&[[10.0; 2], [60.0, 20.0], [206.0; 2]], 10.0),
+            74.0
+        );
+        assert_eq!(free_line(&[[0.0, 300.0]], 10.0), 24.0, "nowhere is free");
+        let text = chart(
+            vec![Some(3e6), Some(2.9e6), Some(2e6), Some(1e6)],
+            Axis::Linear,
+        );
+        let word = text.find(">warm-up<").unwrap();
+        assert!(
+            text.find("class=\"line l0\" d").unwrap() < word,
+            "over the lines"
+        );
+        let (_, y) = text[..word].rsplit_once("y=\"").unwrap();
+        let base: f64 = y.trim_end_matches('"').parse().unwrap();
+        assert!(
+            base > 24.0,
+            "below the line, which begins at the top: {base}"
+        );
     }
 
     #[test]

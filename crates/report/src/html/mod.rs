@@ -16,6 +16,7 @@ mod one;
 mod prices;
 mod repeat;
 mod scale;
+mod scenario;
 mod seconds;
 mod server;
 mod several;

@@ -4,7 +4,7 @@
 //! Must never: hide a finding.
 
 use super::escape::Text;
-use super::{distribution, marks, repeat, seconds, section, server};
+use super::{distribution, marks, repeat, scenario, seconds, section, server};
 use crate::terminal::around::{client_lines, event_words, setup_lines};
 use crate::terminal::{counts, early, engine, imported, verdict_words};
 use crate::text::plain;
@@ -126,6 +126,7 @@ fn verdict(out: &mut String, run: &Run) -> fmt::Result {
         }
     }
     writeln!(out, "</ul>\n<p>{}</p>", Text(counts(run)))?;
+    scenario::write(out, run)?;
     kinds(out, run)
 }
 

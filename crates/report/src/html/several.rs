@@ -9,7 +9,7 @@ use super::escape::Text;
 use super::one::{class, end, table, table_of, title, words};
 use super::seconds::{end_s, row, throughput, together};
 use super::{section, variants};
-use crate::compare::{change, sentence};
+use crate::compare::{ONE_RUN_EACH, change, sentence};
 use crate::terminal::verdict_words;
 use crate::units;
 use prony_judge::compare::sides::{Side, compare_sides};
@@ -226,9 +226,5 @@ fn figures(out: &mut String, number: usize, found: &Comparison) -> fmt::Result {
         )?;
     }
     end(out);
-    out.push_str(
-        "<p>One run each: runs of the same thing differ too, and two runs do not say by how much. \
-         Repeat both in turn before a conclusion is drawn from a small difference.</p>\n",
-    );
-    Ok(())
+    writeln!(out, "<p>{ONE_RUN_EACH}</p>")
 }

@@ -7,7 +7,7 @@ use crate::style::Style;
 use crate::table::Table;
 use crate::text::{cut, plain, wrap};
 use crate::units;
-use prony_store::{Check, Event, Experiment, Host, Run, Severity, Share};
+use prony_store::{Batch, Check, Event, Experiment, Host, Run, Severity, Share};
 use std::io::{self, Write};
 
 /// Throughput by kind, where there is more than one.
@@ -249,9 +249,9 @@ pub fn client(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
 }
 
 /// The client's own health, in sentences.
-pub fn client_lines(run: &Run) -> [String; 2] {
+pub fn client_lines(run: &Run) -> Vec<String> {
     let client = &run.client;
-    [
+    let mut lines = vec![
         format!(
             "CPU {} user + {} system, {} a committed transaction; busiest thread {} of a CPU; \
              ready but without a CPU for {}; stolen {}",
@@ -267,7 +267,31 @@ pub fn client_lines(run: &Run) -> [String; 2] {
             units::time(client.loop_delay_max_ns as f64),
             units::known(client.memory_peak_bytes, units::bytes),
         ),
-    ]
+    ];
+    lines.extend(client.batch.map(batch));
+    lines
+}
+
+/// What became of the policy that leaves the server's processes their CPU.
+fn batch(of: Batch) -> String {
+    let all = of.under + of.left + of.refused;
+    let told = [
+        (of.under, "ran under it"),
+        (
+            of.left,
+            "went back from it, because other programs made them wait",
+        ),
+        (of.refused, "were refused it by the system"),
+    ];
+    let told = told.into_iter().filter(|(count, _)| *count > 0);
+    let told: Vec<String> = told
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    format!(
+        "SCHED_BATCH, asked for by {}: {}",
+        units::counted(all.into(), "worker", "workers"),
+        told.join(", ")
+    )
 }
 
 /// A run's place among the repeats of an experiment.
@@ -428,10 +452,11 @@ fn settings(run: &Run) -> String {
 pub fn place(out: &mut dyn Write, stored: Option<Stored<'_>>) -> io::Result<()> {
     writeln!(out)?;
     match stored {
-        Some(stored) => {
-            writeln!(out, "Stored in {}", plain(stored.place))?;
-            writeln!(out, "Show it again with: prony show {}", plain(stored.name))
+        Some(Stored::Now { place, id }) => {
+            writeln!(out, "Stored in {}", plain(place))?;
+            writeln!(out, "Show it again with: prony show {}", plain(id))
         }
+        Some(Stored::Before { document }) => writeln!(out, "Read from {}", plain(document)),
         None => writeln!(out, "Not stored."),
     }
 }

@@ -19,11 +19,19 @@ use std::io::{self, Write};
 
 /// Where a document is.
 #[derive(Clone, Copy, Debug)]
-pub struct Stored<'a> {
-    /// The file or folder, for a person.
-    pub place: &'a str,
-    /// What `prony show` takes to show it again.
-    pub name: &'a str,
+pub enum Stored<'a> {
+    /// It was stored by this very call.
+    Now {
+        /// The file or folder, for a person.
+        place: &'a str,
+        /// What `prony show` takes to show it again.
+        id: &'a str,
+    },
+    /// It was there before.
+    Before {
+        /// Its file.
+        document: &'a str,
+    },
 }
 
 /// Writes the result. `stored` says where the document is, if it is stored.

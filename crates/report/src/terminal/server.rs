@@ -209,7 +209,7 @@ fn standing(seen: &Observed) -> String {
     let replication = before.and_then(|state| state.replication.as_deref());
     let mut line = format!(
         "durability class {}, replication {}",
-        units::known(durability, |of| plain(&of.class)),
+        units::known(durability, |of| plain(&of.words())),
         units::known(replication, plain),
     );
     if !seen.settings_changed.is_empty() {

@@ -7,10 +7,7 @@ use prony_store::{Run, Severity, State};
 
 fn text(run: &Run, stored: Option<&str>) -> String {
     let mut out = Vec::new();
-    let stored = stored.map(|place| Stored {
-        place,
-        name: &run.id,
-    });
+    let stored = stored.map(|place| Stored::Now { place, id: &run.id });
     write(&mut out, &Style::plain(), run, stored).unwrap();
     String::from_utf8(out).unwrap()
 }
@@ -213,12 +210,44 @@ fn a_run_without_a_single_transaction_is_still_shown() {
 }
 
 #[test]
+fn what_was_there_before_is_not_said_to_be_stored() {
+    let mut out = Vec::new();
+    let document = Stored::Before {
+        document: "/tmp/x.json",
+    };
+    write(
+        &mut out,
+        &Style::plain(),
+        &sample_run::closed(),
+        Some(document),
+    )
+    .unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert!(text.ends_with("\nRead from /tmp/x.json\n"), "{text}");
+    assert!(!text.contains("Stored in"), "{text}");
+}
+
+#[test]
 fn what_the_kernel_did_not_tell_is_unknown_and_not_zero() {
     let mut run = sample_run::closed();
     let told = words(&run);
     assert!(told.contains("CPU 3.20 s user + 2.10 s system, 47.8 µs a committed transaction"));
     assert!(told.contains("stolen 0 %") && told.contains("memory at most 34 MB"));
     assert!(!told.contains("unknown"), "{told}");
+    assert!(!told.contains("SCHED_BATCH"), "none asked for it: {told}");
+    run.client.batch = Some(prony_store::Batch {
+        under: 3,
+        left: 1,
+        refused: 0,
+    });
+    let told = words(&run);
+    assert!(
+        told.contains(
+            "SCHED_BATCH, asked for by 4 workers: 3 ran under it, 1 went back from it, because other \
+             programs made them wait"
+        ),
+        "{told}"
+    );
     run.client = prony_store::Client {
         loop_delay_max_ns: 900_000,
         ..Default::default()

@@ -25,6 +25,8 @@ pub struct Durability {
     pub class: &'static str,
     /// The settings and tables that make it so; empty for D3.
     pub because: Vec<String>,
+    /// Whether there are tables without a log could not be read: the class is that of the settings.
+    pub tables_unknown: bool,
 }
 
 const CLASSES: [&str; 5] = ["D0", "D1", "D2", "D3", "D4"];
@@ -32,20 +34,23 @@ const CLASSES: [&str; 5] = ["D0", "D1", "D2", "D3", "D4"];
 /// What is weak, and the class that it allows at most.
 type Weakness = (usize, String);
 
-fn worst(weak: Vec<Weakness>, stronger: Option<String>) -> Durability {
+/// `tables` are those without a log; absent where they are not known.
+fn worst(
+    mut weak: Vec<Weakness>,
+    stronger: Option<String>,
+    tables: Option<&[String]>,
+) -> Durability {
+    weak.extend(tables.and_then(unlogged));
     let class = weak.iter().map(|(class, _)| *class).min();
-    let because = match (class, stronger) {
-        (None, Some(why)) => return durability(4, vec![why]),
-        (None, None) => Vec::new(),
-        (Some(_), _) => weak.into_iter().map(|(_, why)| why).collect(),
+    let (class, because) = match (class, stronger) {
+        (None, Some(why)) => (4, vec![why]),
+        (None, None) => (3, Vec::new()),
+        (Some(class), _) => (class, weak.into_iter().map(|(_, why)| why).collect()),
     };
-    durability(class.unwrap_or(3), because)
-}
-
-fn durability(class: usize, because: Vec<String>) -> Durability {
     Durability {
         class: CLASSES[class],
         because,
+        tables_unknown: tables.is_none(),
     }
 }
 
@@ -53,11 +58,12 @@ fn unlogged(tables: &[String]) -> Option<Weakness> {
     (!tables.is_empty()).then(|| (0, format!("tables without a log: {}", tables.join(", "))))
 }
 
-/// PostgreSQL's; `sync_replicas` are those that a commit waits for, `tables` those without a log.
+/// PostgreSQL's; `sync_replicas` are those that a commit waits for, `tables` those without a log, absent
+/// where they are not known.
 pub(super) fn postgres(
     facts: &Facts,
     sync_replicas: usize,
-    tables: &[String],
+    tables: Option<&[String]>,
 ) -> Option<Durability> {
     let commit = facts.setting("synchronous_commit")?;
     let mut weak = Vec::new();
@@ -69,15 +75,18 @@ pub(super) fn postgres(
     if commit == "off" {
         weak.push((1, format!("synchronous_commit {commit}")));
     }
-    weak.extend(unlogged(tables));
     let waits = matches!(commit, "on" | "remote_apply" | "remote_write") && sync_replicas > 0;
     let stronger =
         waits.then(|| format!("{sync_replicas} synchronous, synchronous_commit {commit}"));
-    Some(worst(weak, stronger))
+    Some(worst(weak, stronger, tables))
 }
 
-/// MySQL's and MariaDB's; `semi_sync` whether a commit waits for a replica now.
-pub(super) fn mysql(facts: &Facts, semi_sync: bool, tables: &[String]) -> Option<Durability> {
+/// MySQL's and MariaDB's; `semi_sync` whether a commit waits for a replica now, `tables` as for [`postgres`].
+pub(super) fn mysql(
+    facts: &Facts,
+    semi_sync: bool,
+    tables: Option<&[String]>,
+) -> Option<Durability> {
     let flush = facts.setting("innodb_flush_log_at_trx_commit")?;
     let mut weak = Vec::new();
     let doublewrite = facts.setting("innodb_doublewrite").unwrap_or("ON");
@@ -98,9 +107,8 @@ pub(super) fn mysql(facts: &Facts, semi_sync: bool, tables: &[String]) -> Option
     {
         weak.push((2, format!("sync_binlog {sync} with log_bin")));
     }
-    weak.extend(unlogged(tables));
     let stronger = semi_sync.then(|| "semi-synchronous replication".to_owned());
-    Some(worst(weak, stronger))
+    Some(worst(weak, stronger, tables))
 }
 
 #[cfg(test)]
@@ -124,7 +132,7 @@ mod tests {
             ("synchronous_commit", "on"),
         ];
         let class = |changed: &[(&str, &str)], replicas, tables: &[String]| {
-            postgres(&facts(changed, &usual), replicas, tables)
+            postgres(&facts(changed, &usual), replicas, Some(tables))
                 .unwrap()
                 .class
         };
@@ -136,13 +144,17 @@ mod tests {
         assert_eq!(class(&[], 1, &[]), "D4");
         assert_eq!(class(&[], 1, &["t".to_owned()]), "D0");
         assert_eq!(
-            postgres(&facts(&[], &usual[..1]), 0, &[]),
+            postgres(&facts(&[], &usual[..1]), 0, Some(&[])),
             None,
             "not known"
         );
         let both = [("fsync", "off"), ("synchronous_commit", "off")];
-        let because = postgres(&facts(&both, &usual), 0, &[]).unwrap().because;
+        let because = postgres(&facts(&both, &usual), 0, Some(&[]))
+            .unwrap()
+            .because;
         assert_eq!(because, ["fsync off", "synchronous_commit off"]);
+        let unseen = postgres(&facts(&[], &usual), 0, None).unwrap();
+        assert_eq!((unseen.class, unseen.tables_unknown), ("D3", true));
     }
 
     #[test]
@@ -152,7 +164,7 @@ mod tests {
             ("sync_binlog", "0"),
         ];
         let class = |changed: &[(&str, &str)], semi_sync, tables: &[String]| {
-            mysql(&facts(changed, &usual), semi_sync, tables)
+            mysql(&facts(changed, &usual), semi_sync, Some(tables))
                 .unwrap()
                 .class
         };
@@ -176,6 +188,6 @@ mod tests {
         );
         assert_eq!(class(&[("innodb_doublewrite", "OFF")], false, &[]), "D0");
         assert_eq!(class(&[], false, &["m (MyISAM)".to_owned()]), "D0");
-        assert_eq!(mysql(&facts(&[], &[]), false, &[]), None, "not known");
+        assert_eq!(mysql(&facts(&[], &[]), false, Some(&[])), None, "not known");
     }
 }

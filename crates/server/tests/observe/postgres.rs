@@ -260,6 +260,40 @@ fn a_role_without_rights_goes_on_and_what_is_missing_is_named() {
 }
 
 #[test]
+fn tables_without_a_log_are_known_without_the_statistics_and_else_said_to_be_unknown() {
+    let mut control = database("observe_unlogged");
+    control
+        .execute(
+            "create role observe_unseeing login; create unlogged table lost(n int); \
+             revoke select on pg_stat_user_tables from public",
+        )
+        .unwrap();
+    let environment =
+        prony_server::Environment::new("tester", std::path::Path::new("/nonexistent"));
+    let conninfo = format!(
+        "host='{}' port={} user=observe_unseeing dbname=observe_unlogged",
+        shared().socket_dir().display(),
+        shared().port()
+    );
+    let mut unseeing = Control::connect(&resolve(&conninfo, &environment).unwrap()).unwrap();
+    let facts = observe(&mut unseeing).unwrap();
+    let found = state(&mut unseeing, &facts).unwrap();
+    let what: Vec<&str> = found.missing.iter().map(|one| one.what.as_str()).collect();
+    assert_eq!((what, found.tables.len()), (vec!["tables"], 0));
+    let durability = found.durability.unwrap();
+    assert_eq!((durability.class, durability.tables_unknown), ("D0", false));
+    assert_eq!(durability.because, ["tables without a log: lost"]);
+    control
+        .execute("revoke select on pg_class from public")
+        .unwrap();
+    let found = state(&mut unseeing, &facts).unwrap();
+    let what: Vec<&str> = found.missing.iter().map(|one| one.what.as_str()).collect();
+    assert!(what.contains(&"tables without a log"), "{what:?}");
+    let durability = found.durability.unwrap();
+    assert_eq!((durability.class, durability.tables_unknown), ("D3", true));
+}
+
+#[test]
 fn settings_are_read_without_rights_on_their_view() {
     let mut control = database("observe_unviewed");
     control

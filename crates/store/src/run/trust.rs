@@ -5,34 +5,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The client's own health in the measured window. What the kernel does not tell is absent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Client {
-    /// User CPU time of all worker threads, seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpu_user_s: Option<f64>,
-    /// System CPU time of all worker threads, seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpu_system_s: Option<f64>,
-    /// The busiest worker's share of one CPU, 0 to 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub busiest_thread: Option<f64>,
-    /// CPU time for each committed transaction, microseconds; absent also where none was committed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpu_per_transaction_us: Option<f64>,
-    /// Longest turn of any loop, nanoseconds: for so long a reply may have waited unseen.
-    pub loop_delay_max_ns: u64,
-    /// Time that worker threads were ready to run and had no CPU, seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run_queue_s: Option<f64>,
-    /// CPU time stolen by the hypervisor, share of the machine, 0 to 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub steal: Option<f64>,
-    /// Largest resident memory of the process, bytes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory_peak_bytes: Option<u64>,
-}
-
 /// How good the split of the response time is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Timing {

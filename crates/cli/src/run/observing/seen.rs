@@ -29,6 +29,7 @@ pub(super) fn state(of: State, counters: &Counters) -> ServerState {
         durability: of.durability.map(|of| Durability {
             class: of.class.to_owned(),
             because: of.because,
+            tables_unknown: of.tables_unknown,
         }),
         tables: of.tables.into_iter().map(table).collect(),
         commits: counters.commits,

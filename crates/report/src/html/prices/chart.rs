@@ -6,8 +6,8 @@
 use crate::html::chart::{LEFT, grid, tick};
 use crate::html::escape::Text;
 use crate::html::scale::Scale;
-use crate::price::money;
-use crate::text::{cut, plain};
+use crate::price::{by_runs, money, short_name};
+use crate::text::plain;
 use crate::units;
 use prony_judge::price::{Point, Prices};
 use std::fmt::{self, Write};
@@ -171,7 +171,11 @@ fn labels(points: &[Point], x: &Scale, y: &Scale) -> Vec<Label> {
     let mut placed: Vec<Label> = Vec::new();
     for number in order {
         let point = &points[number];
-        let text = format!("{} {}", number + 1, cut(&plain(&point.configuration), NAME));
+        let runs = match point.runs.len() {
+            1 => String::new(),
+            _ => format!(", {} runs", plain(&point.runs_in_words())),
+        };
+        let text = format!("{} {}{runs}", number + 1, short_name(point, NAME));
         let at = x.at(point.cost);
         let left = at + 9.0 + width(&text) > WIDTH;
         let mut label = Label {
@@ -221,12 +225,13 @@ fn description(prices: &Prices) -> String {
             None => "",
         };
         format!(
-            "{}: {}: {} {} a month, {} transactions a second{frontier}",
+            "{}: {}: {} {} a month, {} transactions a second {}{frontier}",
             place + 1,
-            plain(&point.configuration),
+            plain(&point.name()),
             money(point.cost),
             plain(&prices.currency),
             units::rate(point.tps),
+            by_runs(point),
         )
     });
     let each: Vec<String> = each.collect();

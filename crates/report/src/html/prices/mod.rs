@@ -203,6 +203,7 @@ fn ratios(out: &mut String, prices: &Prices) -> fmt::Result {
     let orders = prices.points.iter().any(|point| point.nopm.is_some());
     let mut columns = vec![
         "configuration",
+        "runs",
         "a month",
         "TPS",
         &worth,
@@ -216,9 +217,10 @@ fn ratios(out: &mut String, prices: &Prices) -> fmt::Result {
     let caption = format!("Committed transactions a second and their cost in {currency}");
     table(out, &caption, &columns)?;
     for (place, point) in prices.points.iter().enumerate() {
-        let name = Text(plain(&point.configuration));
+        let name = Text(plain(&point.name()));
         write!(out, "<tr><th scope=\"row\">{}: {name}</th>", place + 1)?;
-        let mut cells = view::ratios(point, orders);
+        let mut cells = vec![view::runs(point)];
+        cells.extend(view::ratios(point, orders));
         cells.push(point.break_even.map_or("–".into(), money));
         cells.push(match point.on_frontier {
             Some(true) => "yes".to_owned(),
@@ -287,9 +289,12 @@ fn origins(out: &mut String, points: &[Point]) -> fmt::Result {
             point.workload,
             point.durability.as_deref().unwrap_or("unknown")
         );
-        let runs = point.runs.join(", ");
-        let name = &point.configuration;
-        words(out, &[name, &dated(point), &source, &bought, &runs, &what])?;
+        let mut runs = point.runs.join(", ");
+        if let Some(between) = point.tps_interval {
+            runs += &format!("; TPS: {}", view::spread(point, between));
+        }
+        let name = point.name();
+        words(out, &[&name, &dated(point), &source, &bought, &runs, &what])?;
     }
     end(out);
     Ok(())

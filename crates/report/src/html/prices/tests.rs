@@ -70,6 +70,34 @@ fn section(page: &str) -> &str {
 }
 
 #[test]
+fn repeats_of_a_variant_are_one_point_that_says_how_many() {
+    let mut of_both = runs(&[1_000, 1_100, 1_200, 3_000]);
+    for (run, variant) in of_both.iter_mut().zip(["old", "old", "old", "new"]) {
+        run.experiment = Some(prony_store::Experiment {
+            id: "e".to_owned(),
+            variant: variant.to_owned(),
+            ..Default::default()
+        });
+    }
+    let mut asked = question(sheet(&[("small", 100.0)]), 4);
+    for one in &mut asked.placed {
+        one.configuration = 0;
+    }
+    let page = drawn(&of_both, &asked);
+    let costs = section(&page);
+    for words in [
+        "1: small (old): 100.00 USD a month, 1,100 transactions a second by the median of 3 runs, not on",
+        "2: small (new): 100.00 USD a month, 3,000 transactions a second by one run, on the frontier",
+        ">1 small (old), 3 runs</text>",
+        ">2 small (new)</text>",
+        "<tr><th scope=\"row\">1: small (old)</th><td>3</td>",
+        "median of 3 runs, which gave 1,000 to 1,200",
+    ] {
+        assert!(costs.contains(words), "{words}:\n{costs}");
+    }
+}
+
+#[test]
 fn points_frontier_and_table_are_of_the_sheet_and_the_runs() {
     let sheet = sheet(&[("small", 100.0), ("dear", 300.0), ("big", 400.0)]);
     let page = drawn(&runs(&[1_000, 900, 3_000]), &question(sheet, 3));
@@ -90,8 +118,8 @@ fn points_frontier_and_table_are_of_the_sheet_and_the_runs() {
         "one, and the legend"
     );
     for words in [
-        "1: small: 100.00 USD a month, 1,000 transactions a second, on the frontier",
-        "2: dear: 300.00 USD a month, 900 transactions a second, not on the frontier",
+        "1: small: 100.00 USD a month, 1,000 transactions a second by one run, on the frontier",
+        "2: dear: 300.00 USD a month, 900 transactions a second by one run, not on the frontier",
         "<title>Throughput against cost",
         "<td>2026-11-01</td>",
         "a list (p.toml; entered by dba)",

@@ -83,9 +83,3 @@ pub fn state(control: &mut Control, facts: &Facts) -> Result<State, Error> {
     }
     Ok(state)
 }
-
-/// The names of tables that a crash loses.
-fn unlogged(tables: &[TableState]) -> Vec<String> {
-    let unlogged = tables.iter().filter(|table| table.unlogged);
-    unlogged.map(|table| table.name.clone()).collect()
-}

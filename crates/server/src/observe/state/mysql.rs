@@ -4,7 +4,7 @@
 //! dictionary and the status say it all.
 
 use super::super::{Facts, Missing, ask, cell, durability, number, tally};
-use super::{Replica, State, TABLES, TableState, unlogged};
+use super::{Replica, State, TABLES, TableState};
 use crate::control::{Control, Error, Product, Row};
 
 /// How long it has been up, and its clock. The table with the same status has another name in MySQL
@@ -69,14 +69,17 @@ pub(super) fn read(control: &mut Control, facts: &Facts, state: &mut State) -> R
         let name = |row: &Row| cell(row, 0).map(str::to_owned);
         state.extensions = rows.iter().filter_map(name).collect();
     }
+    let mut unlogged = None;
     if let Some(rows) = ask(control, "tables", &tables(), missing)? {
         state.tables = rows.iter().filter_map(table).collect();
+        let of = state.tables.iter().filter(|table| table.unlogged);
+        unlogged = Some(of.map(|table| table.name.clone()).collect::<Vec<_>>());
     }
     if let Some(rows) = ask(control, "age of the statistics", STATISTICS, missing)? {
         ages(&mut state.tables, &rows);
     }
     let semi_sync = replication(control, state)?;
-    state.durability = durability::mysql(facts, semi_sync, &unlogged(&state.tables));
+    state.durability = durability::mysql(facts, semi_sync, unlogged.as_deref());
     Ok(())
 }
 

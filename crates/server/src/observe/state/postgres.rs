@@ -5,7 +5,7 @@
 
 use super::super::durability;
 use super::super::{Facts, ask, cell, number, tally};
-use super::{Replica, State, TABLES, TableState, unlogged};
+use super::{Replica, State, TABLES, TableState};
 use crate::control::{Control, Error, Row};
 
 const SERVER: &str = "select extract(epoch from pg_postmaster_start_time()), pg_is_in_recovery(), \
@@ -16,6 +16,21 @@ const EXTENSIONS: &str =
 const REPLICAS: &str = "select coalesce(nullif(application_name, ''), client_addr::text, pid::text), \
      state, sync_state from pg_stat_replication where state is distinct from 'backup' order by 1";
 
+/// A table's name as it is shown.
+const NAME: &str = "case when n.nspname = 'public' then '' else n.nspname || '.' end || c.relname";
+/// The tables of the user.
+const OWN: &str = "c.relkind in ('r', 'm') and c.relpersistence <> 't' \
+     and n.nspname not in ('pg_catalog', 'information_schema')";
+
+/// Tables without a log, of the catalog alone: it is read by all, also where the statistics are not, and
+/// knows of those that are too small to be listed.
+fn unlogged() -> String {
+    format!(
+        "select {NAME} from pg_class c join pg_namespace n on n.oid = c.relnamespace \
+         where {OWN} and c.relpersistence = 'u' order by 1 limit {TABLES}"
+    )
+}
+
 /// A table's size waits for whoever has locked it for himself. Statements that are sent together are one
 /// transaction: the setting ends with it, also behind a pooler.
 const PATIENCE: &str = "set local lock_timeout = '2s'; ";
@@ -23,7 +38,7 @@ const PATIENCE: &str = "set local lock_timeout = '2s'; ";
 /// Rows: those counted as alive, or where nothing was counted yet those of the last analysis.
 fn tables() -> String {
     format!(
-        "select case when n.nspname = 'public' then '' else n.nspname || '.' end || c.relname, \
+        "select {NAME}, \
             pg_total_relation_size(c.oid), \
             coalesce(nullif(s.n_live_tup, 0), case when c.reltuples >= 0 then c.reltuples::bigint \
                 end), \
@@ -34,8 +49,7 @@ fn tables() -> String {
             s.analyze_count + s.autoanalyze_count \
          from pg_class c join pg_namespace n on n.oid = c.relnamespace \
             left join pg_stat_user_tables s on s.relid = c.oid \
-         where c.relkind in ('r', 'm') and c.relpersistence <> 't' \
-            and n.nspname not in ('pg_catalog', 'information_schema') \
+         where {OWN} \
          order by 2 desc nulls last limit {TABLES}"
     )
 }
@@ -86,6 +100,10 @@ pub(super) fn read(control: &mut Control, facts: &Facts, state: &mut State) -> R
     )? {
         state.tables = rows.iter().filter_map(table).collect();
     }
+    let unlogged = ask(control, "tables without a log", &unlogged(), missing)?.map(|rows| {
+        let name = |row: &Row| cell(row, 0).map(str::to_owned);
+        rows.iter().filter_map(name).collect::<Vec<_>>()
+    });
     let mut waited_for = 0;
     if let Some(rows) = ask(control, "replicas", REPLICAS, missing)? {
         state.replicas = rows.iter().map(replica).collect();
@@ -97,6 +115,6 @@ pub(super) fn read(control: &mut Control, facts: &Facts, state: &mut State) -> R
             _ => "synchronous",
         });
     }
-    state.durability = durability::postgres(facts, waited_for, &unlogged(&state.tables));
+    state.durability = durability::postgres(facts, waited_for, unlogged.as_deref());
     Ok(())
 }

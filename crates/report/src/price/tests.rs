@@ -1,0 +1,167 @@
+//! Views of prices.
+
+use super::*;
+use crate::sample_run::closed;
+use prony_judge::price::{AsOf, Sheet};
+use prony_judge::price::{Demand, Offer, Terms, price};
+
+fn sheet(names: [&str; 2]) -> Sheet {
+    let mut text = "[sheet]\ncurrency = \"USD\"\nregion = \"r\"\nterm = \"on demand\"\n\
+                    as_of = 2019-03-20\nsource = \"a talk\"\nentered_by = \"dba\"\nexample = true\n"
+        .to_owned();
+    for (name, price) in names.iter().zip([1000.0, 1234.5]) {
+        text += &format!(
+            "[[configuration]]\nname = \"{name}\"\n[[configuration.item]]\nname = \"i\"\n\
+             quantity = 1\nunit_price = {price}\nper = \"month\"\n"
+        );
+    }
+    Sheet::from_toml("p.toml", &text).unwrap()
+}
+
+fn terms() -> Terms {
+    Terms {
+        today: AsOf::parse("2026-11-21").unwrap(),
+        utilisation: 0.3,
+        across_regions: false,
+        demand: Some(Demand {
+            tps: 1.0,
+            p95_ns: None,
+            p99_ns: Some(60_000_000_000),
+        }),
+    }
+}
+
+fn shown(names: [&str; 2], second: impl Fn(&mut Run)) -> (String, bool) {
+    let sheet = sheet(names);
+    let mut runs = [closed(), closed()];
+    second(&mut runs[1]);
+    let offers: Vec<Offer<'_>> = sheet
+        .configurations
+        .iter()
+        .zip(&runs)
+        .map(|(configuration, run)| Offer {
+            sheet: &sheet,
+            configuration,
+            run,
+        })
+        .collect();
+    let prices = price(&offers, &terms()).unwrap();
+    let mut out = Vec::new();
+    write(&mut out, &Style::plain(), &prices).unwrap();
+    let mut document = Vec::new();
+    json(&mut document, &prices).unwrap();
+    let read: serde_json::Value = serde_json::from_slice(&document).unwrap();
+    assert!(read["points"][0]["tps_per_money"].is_number());
+    (String::from_utf8(out).unwrap(), is_refused(&prices))
+}
+
+use prony_store::Run;
+
+#[test]
+fn amounts_have_a_currency_a_date_and_a_warning() {
+    let (text, refused) = shown(["small", "big"], |_| {});
+    assert!(!refused, "{text}");
+    for word in [
+        "in USD",
+        "1,234.50",
+        "as of 2019-03-20",
+        "old-prices",
+        "example",
+        "frontier",
+    ] {
+        assert!(text.contains(word), "{word}:\n{text}");
+    }
+    assert!(
+        !text.contains("tpmC.") || text.contains("no tpmC."),
+        "{text}"
+    );
+    assert!(
+        text.contains("  small: 1,000 USD a month, by one run."),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_variant_is_named_with_its_runs_wherever_it_stands() {
+    let sheet = sheet(["a configuration with a long name", "big"]);
+    let runs: Vec<Run> = (["old", "new", "old"].iter().zip(["1", "2", "3"]))
+        .map(|(variant, id)| {
+            let mut run = closed();
+            run.id = id.to_owned();
+            run.experiment = Some(prony_store::Experiment {
+                id: "1".to_owned(),
+                variant: (*variant).to_owned(),
+                runs: 4,
+                variants: vec!["old".to_owned(), "new".to_owned()],
+                ..Default::default()
+            });
+            run
+        })
+        .collect();
+    let each = runs.iter().map(|run| Offer {
+        sheet: &sheet,
+        configuration: &sheet.configurations[0],
+        run,
+    });
+    let offers: Vec<Offer<'_>> = each.collect();
+    let prices = price(&offers, &terms()).unwrap();
+    let mut out = Vec::new();
+    write(&mut out, &Style::plain(), &prices).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let rows = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
+    // The table, the order and the answer.
+    for start in [
+        "  a configuration w… (old)       2 ",
+        "  a configuration w… (new)  1 of 2 ",
+    ] {
+        assert_eq!(rows(start), 3, "{text}");
+    }
+    for words in [
+        "runs      2: 1, 3",
+        "runs      1 of 2: 2",
+        "a configuration with a long name (old): 1,000 USD a month, by the median of 2",
+        "99th 9.24 ms; the longest of",
+    ] {
+        assert!(text.contains(words), "{words}:\n{text}");
+    }
+}
+
+#[test]
+fn what_does_not_compare_is_said() {
+    let (text, refused) = shown(["small", "big"], |run| run.workload.scale += 1);
+    assert!(refused);
+    assert!(
+        text.contains("NOT RANKED") && text.contains("scale"),
+        "{text}"
+    );
+    assert!(!text.contains("as good at"), "{text}");
+}
+
+#[test]
+fn foreign_names_cannot_steer_the_terminal() {
+    let long = "x".repeat(200);
+    let (text, _) = shown(["a\\u001b[2J", &long], |_| {});
+    assert!(!text.contains('\u{1b}'), "{text}");
+}
+
+#[test]
+fn amounts_read_as_people_write_them() {
+    let cases = [
+        (1822.0, "1,822"),
+        (1822.5, "1,822.50"),
+        (999.999, "1,000"),
+        (911.0, "911.00"),
+        (1.5, "1.50"),
+        (0.0347, "0.0347"),
+        (0.5, "0.500"),
+        (0.000_001_234, "0.00000123"),
+        (0.0, "0.00"),
+    ];
+    for (amount, text) in cases {
+        assert_eq!(money(amount), text);
+    }
+    assert_eq!(
+        (figure(29.27), figure(0.123)),
+        ("29.3".into(), "0.123".into())
+    );
+}
