@@ -2,7 +2,7 @@
 
 use prony_server::embedded::{Server, shared};
 use prony_server::{Control, Environment, resolve};
-use prony_store::{Run, RunStore, State};
+use prony_store::{Filter, Run, RunStore, State};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -161,15 +161,15 @@ pub fn until(home: &Path, mut is_so: impl FnMut(&Run) -> bool) {
     let began = Instant::now();
     let store = RunStore::open(Some(home)).expect("a store");
     loop {
-        let last = store.load("last");
-        let under_way = last.as_ref().ok();
-        let under_way = under_way.filter(|run| run.state == State::Running);
-        if under_way.is_some_and(&mut is_so) {
+        let mut listed = store.list(&Filter::default()).expect("a listing").runs;
+        listed.retain(|run| run.state == State::Running);
+        let mut under_way = listed.iter().filter_map(|run| store.load(&run.id).ok());
+        if under_way.any(|run| is_so(&run)) {
             return;
         }
         assert!(
             began.elapsed() < PATIENCE,
-            "what is waited for does not come: {last:?}"
+            "what is waited for does not come: {listed:?}"
         );
         std::thread::sleep(Duration::from_millis(100));
     }

@@ -60,7 +60,7 @@ fn connections_that_are_killed_come_back_where_that_is_asked_for() {
     bench
         .sysbench("--table-size=100 oltp_read_only prepare")
         .ok();
-    let words = "--table-size=100 --threads=3 --time=4 --mysql-ignore-errors=1213,2013 \
+    let words = "--table-size=100 --threads=3 --time=12 --mysql-ignore-errors=1213,2013 \
                  --report-interval=1 oltp_read_only run";
     let mut child = bench
         .command(words)
@@ -278,9 +278,9 @@ fn a_full_queue_and_a_forced_shutdown_end_a_run() {
     let lock = "begin; update sbtest1 set k = k";
     let mut holder = bench.control();
     holder.execute(lock).expect("a lock");
-    let words = "--table-size=100 --threads=2 --time=1 --forced-shutdown=1 oltp_update_index run";
+    let words = "--table-size=100 --threads=2 --time=3 --forced-shutdown=1 oltp_update_index run";
     let out = bench.sysbench(words).failed(2);
-    assert!(out.contains("Forcing shutdown in 2 seconds"), "{out}");
+    assert!(out.contains("Forcing shutdown in 4 seconds"), "{out}");
     assert!(
         out.contains("FATAL: The --max-time limit has expired, forcing shutdown...\n"),
         "{out}"
