@@ -352,7 +352,7 @@ fn a_run_whose_script_cannot_be_stopped_is_stored_as_far_as_it_went() {
         "ffi.cdef('int pause(void); int usleep(unsigned);')\nlocal n = 0\nfunction event()\n  n = n + 1\n  \
          ffi.C.usleep(10000)\n  if n > 300 then ffi.C.pause() end\nend",
     );
-    let patience = [("PRONY_LUA_PATIENCE", "1")];
+    let patience = [("PRONY_LUA_PATIENCE", "3")];
     let (status, out, _) = scene.called("./stuck.lua --time=0 --events=0 run", &patience);
     assert_eq!(status, 1, "{out}");
     assert!(

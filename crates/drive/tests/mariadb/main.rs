@@ -176,7 +176,7 @@ fn every_mode(url: &str) {
         for io in engines() {
             let (mut control, target) = prepare(url, "drive_modes");
             let mut plan = with(mode, io, 1.0);
-            plan.stop = Stop::Transactions(40);
+            plan.stop = Stop::Transactions(15);
             let driven = drive(&Counting::new(), &plan, &target);
             let all = driven.collected.measured.all();
             let errors = driven.collected.measured.errors.entries();
@@ -186,7 +186,7 @@ fn every_mode(url: &str) {
                 "{mode:?} {io:?}: {:?}",
                 driven.events
             );
-            let all_of_them = 40 * u64::from(CLIENTS);
+            let all_of_them = 15 * u64::from(CLIENTS);
             let counts = (all.committed, counted(&mut control));
             assert_eq!(counts, (all_of_them, all_of_them), "{mode:?} {io:?}");
             assert_eq!(
