@@ -17,6 +17,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// What the threads tell the collecting one.
 pub(crate) enum Message {
+    /// A worker has its engine, or cannot have any; false: it should be another.
+    Made(bool),
     /// Users are ready for the start, at this time of the run's clock; what TLS there is.
     Connected(Option<String>, u64),
     Refused(ConnectError),
@@ -45,6 +47,34 @@ impl Coordinator<'_> {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return None,
             }
+        }
+    }
+
+    /// Waits until all threads have tried to make their engines. False: one wants another.
+    pub fn made(&self) -> Result<bool, Error> {
+        let (mut tried, mut all) = (0, true);
+        while tried < self.threads {
+            match self.next() {
+                Some(Message::Made(fits)) => {
+                    tried += 1;
+                    all &= fits;
+                }
+                // One that panicked tells no more.
+                Some(Message::Ended(_, Err(error))) => {
+                    return Err(self.not_connected(0, ConnectError::Engine(error)));
+                }
+                Some(_) => {}
+                None => break,
+            }
+        }
+        Ok(all)
+    }
+
+    fn not_connected(&self, connected: u32, source: ConnectError) -> Error {
+        Error::Connect {
+            wanted: self.job.plan.clients,
+            connected,
+            source,
         }
     }
 
@@ -82,11 +112,7 @@ impl Coordinator<'_> {
         match refused {
             Some(ConnectError::Interrupted) => Err(Error::Interrupted),
             Some(ConnectError::Unready(reason)) => Err(Error::Unready(reason)),
-            Some(source) => Err(Error::Connect {
-                wanted: self.job.plan.clients,
-                connected,
-                source,
-            }),
+            Some(source) => Err(self.not_connected(connected, source)),
             None if ready < self.threads => Err(Error::Interrupted),
             None => Ok((tls, ready_ns)),
         }
@@ -114,7 +140,7 @@ impl Coordinator<'_> {
                         failure = Some(format!("the run could not go on: {error}"));
                     }
                 }
-                Message::Connected(..) | Message::Refused(_) => {}
+                Message::Made(_) | Message::Connected(..) | Message::Refused(_) => {}
             }
             while let Some(row) = collector.next_row() {
                 observer.row(&row, &start.schedule);

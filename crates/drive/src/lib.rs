@@ -10,6 +10,7 @@ pub mod connections;
 mod coordinate;
 mod courtesy;
 mod ending;
+mod engine;
 pub mod happening;
 pub mod io;
 pub mod link;

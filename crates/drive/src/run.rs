@@ -7,14 +7,13 @@ use crate::affinity;
 use crate::clock::Clock;
 use crate::connections::ConnectError;
 use crate::coordinate::{Coordinator, Message};
+use crate::engine::{self, Choice, Engine};
 use crate::happening::{Happening, panic_text};
-use crate::io::epoll::Epoll;
-use crate::io::ring::{self, Ring};
 use crate::io::sim;
 use crate::link::Routes;
 use crate::thread::{Go, Share, work};
 use prony_measure::{Collected, Row, Sample, Schedule, Shape};
-use prony_plan::{DrivePlan, IoEngine, Pace, Stop};
+use prony_plan::{DrivePlan, Pace, Stop};
 use prony_server::control::Failure;
 use prony_server::{Address, Target};
 use prony_session::{Budget, Program};
@@ -157,14 +156,8 @@ pub fn run(job: &Job, observer: &mut dyn Observer) -> Result<Driven, Error> {
         // How many it will open is not known.
         affinity::allow_most_files();
     }
-    let (engine, reason) = choose(job.plan.io)?;
-    let routes = routes(job);
-    run_with(job, &routes, engine, reason, observer, |share| {
-        Ok(match engine {
-            "ring" => Engine::<NoScript>::Ring(Box::new(Ring::new(share)?)),
-            _ => Engine::Epoll(Box::new(Epoll::new(share)?)),
-        })
-    })
+    let choice = engine::choose(job.plan.io)?;
+    run_with(job, &routes(job), choice, observer, engine::make)
 }
 
 /// Makes sure of enough open files before any client connects.
@@ -205,56 +198,16 @@ pub fn run_simulated<S: sim::Script + Send>(
     observer: &mut dyn Observer,
 ) -> Result<Driven, Error> {
     let script = std::sync::Mutex::new(Some(script));
-    let routes = routes(job);
-    run_with(
-        job,
-        &routes,
-        "sim",
-        "asked for".to_owned(),
-        observer,
-        |clients| {
-            let script = script
-                .lock()
-                .expect("one thread")
-                .take()
-                .expect("one worker");
-            Ok(Engine::Sim(Box::new(sim::Sim::new(
-                clients, machine, script,
-            ))))
-        },
-    )
-}
-
-/// The engines, so that a thread can be handed any of them.
-enum Engine<S> {
-    Ring(Box<Ring>),
-    Epoll(Box<Epoll>),
-    Sim(Box<sim::Sim<S>>),
-}
-
-/// Stands for the simulated server where there is none.
-enum NoScript {}
-
-impl sim::Script for NoScript {
-    fn connect(&mut self, _: u32, _: u64) -> Result<u64, i32> {
-        match *self {}
-    }
-    fn request(&mut self, _: u32, _: &[u8], _: u64, _: &mut Vec<sim::Answer>) {
-        match *self {}
-    }
-}
-
-fn choose(asked: IoEngine) -> Result<(&'static str, String), Error> {
-    match asked {
-        IoEngine::Epoll => Ok(("epoll", "asked for".to_owned())),
-        IoEngine::Ring => ring::probe()
-            .map(|()| ("ring", "asked for".to_owned()))
-            .map_err(Error::Ring),
-        IoEngine::Auto => Ok(match ring::probe() {
-            Ok(()) => ("ring", "io_uring works here".to_owned()),
-            Err(reason) => ("epoll", reason),
-        }),
-    }
+    run_with(job, &routes(job), Choice::sim(), observer, |_, clients| {
+        let script = script
+            .lock()
+            .expect("one thread")
+            .take()
+            .expect("one worker");
+        Ok(Engine::Sim(Box::new(sim::Sim::new(
+            clients, machine, script,
+        ))))
+    })
 }
 
 fn routes(job: &Job) -> Vec<Routes> {
@@ -296,10 +249,9 @@ fn network(job: &Job) -> (String, bool) {
 fn run_with<S: sim::Script>(
     job: &Job,
     routes: &[Routes],
-    engine: &'static str,
-    engine_reason: String,
+    choice: Choice,
     observer: &mut dyn Observer,
-    make: impl Fn(usize) -> std_io::Result<Engine<S>> + Sync,
+    make: impl Fn(&str, usize) -> std_io::Result<Engine<S>> + Sync,
 ) -> Result<Driven, Error> {
     let halt = AtomicBool::new(false);
     let threads = threads(job.plan);
@@ -307,7 +259,7 @@ fn run_with<S: sim::Script>(
     let shape = Shape {
         kinds: job.program.kinds().len(),
         open_loop: job.plan.pace != Pace::Closed,
-        parts: parts || engine == "sim",
+        parts: parts || choice.name == "sim",
         connect: job.plan.connect_per_transaction,
         limit_ns: limit_ns(job.plan).unwrap_or(u64::MAX),
     };
@@ -317,7 +269,7 @@ fn run_with<S: sim::Script>(
     };
     let (tell, hear) = channel();
     std::thread::scope(|scope| {
-        let mut starters = Vec::new();
+        let (mut settlers, mut starters) = (Vec::new(), Vec::new());
         for worker in 0..threads {
             let share = Share {
                 worker: worker as usize,
@@ -325,15 +277,27 @@ fn run_with<S: sim::Script>(
                 clients: clients_of(worker, job.plan.clients, threads),
                 budget: budget.clone(),
             };
+            let (settle, settled) = channel();
+            settlers.push(settle);
             let (start, wait) = channel();
             starters.push(start);
-            let (tell, halt, make) = (tell.clone(), &halt, &make);
+            let (tell, halt, make, choice) = (tell.clone(), &halt, &make, &choice);
             let body = move || {
                 let worker = share.worker;
-                let body = || match make(share.clients.len())? {
-                    Engine::Ring(io) => work(*io, share, job, routes, halt, &tell, &wait),
-                    Engine::Epoll(io) => work(*io, share, job, routes, halt, &tell, &wait),
-                    Engine::Sim(io) => work(*io, share, job, routes, halt, &tell, &wait),
+                let body = || {
+                    let made = make(choice.name, share.clients.len());
+                    let _ = tell.send(Message::Made(!choice.gives_way(&made)));
+                    let engine = match settled.recv() {
+                        Ok(name) if name != choice.name => make(name, share.clients.len())?,
+                        Ok(_) => made?,
+                        // Another thread could not be had.
+                        Err(_) => return Ok(()),
+                    };
+                    match engine {
+                        Engine::Ring(io) => work(*io, share, job, routes, halt, &tell, &wait),
+                        Engine::Epoll(io) => work(*io, share, job, routes, halt, &tell, &wait),
+                        Engine::Sim(io) => work(*io, share, job, routes, halt, &tell, &wait),
+                    }
                 };
                 // A mistake of ours must not cost what the others measured.
                 let ended = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
@@ -354,17 +318,24 @@ fn run_with<S: sim::Script>(
             hear,
             threads: threads as usize,
         };
+        let choice = match coordinator.made()? {
+            true => choice.clone(),
+            false => choice.instead(),
+        };
+        for settle in settlers {
+            let _ = settle.send(choice.name);
+        }
         let begun = Clock::System.now_ns();
         let (tls, ready_ns) = coordinator.connected()?;
-        let now_ns = match engine {
+        let now_ns = match choice.name {
             // Its clock is its worker's own.
             "sim" if job.program.has_prologue() => ready_ns,
             "sim" => 0,
             _ => Clock::System.now_ns(),
         };
         let start = Start {
-            engine,
-            engine_reason,
+            engine: choice.name,
+            engine_reason: choice.reason,
             network,
             tls,
             connect_s: Clock::System.now_ns().saturating_sub(begun) as f64 / 1e9,

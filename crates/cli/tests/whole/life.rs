@@ -1,7 +1,8 @@
 //! The life of a run: loaded, driven, interrupted, killed, shown again, removed.
 
-use crate::common::{Bench, PATIENCE, last, ok, said, signal, under_way};
+use crate::common::{Bench, PATIENCE, document, last, ok, said, signal, under_way};
 use prony_store::{Run, State};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -168,4 +169,37 @@ fn a_run_on_a_throw_away_server_leaves_nothing() {
         std::thread::sleep(Duration::from_millis(50));
     }
     assert!(!directory.exists(), "{}", directory.display());
+}
+
+/// Rings count as locked memory, and an ordinary user has little of it for all threads together.
+#[test]
+fn where_the_rings_find_no_room_all_threads_use_epoll() {
+    const CAP_IPC_LOCK: libc::c_ulong = 14;
+    const LOCKED_BYTES: u64 = 256 * 1024;
+    let bench = Bench::new("locked_memory");
+    ok(&bench.prony("load tpcb --scale 1"));
+    let words = "run select-only --clients 64 --threads 64 --transactions 10 --json";
+    let mut command = bench.command(words);
+    command.args(["--url", &bench.url]);
+    let limit = libc::rlimit {
+        rlim_cur: LOCKED_BYTES,
+        rlim_max: LOCKED_BYTES,
+    };
+    // SAFETY: two system calls on the child's own limits; root loses its freedom from the second.
+    unsafe {
+        command.pre_exec(move || {
+            libc::prctl(libc::PR_CAPBSET_DROP, CAP_IPC_LOCK, 0, 0, 0);
+            match libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const limit) {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            }
+        });
+    }
+    let run = document(&bench.silent(command.output().expect("it starts")));
+    assert_eq!(run.measured.kinds[0].committed, 640);
+    // Kernels before 6.13 do not count them, and have room.
+    if run.drive.io == "epoll" {
+        let reason = &run.drive.io_reason;
+        assert!(reason.contains("more locked memory"), "{reason}");
+    }
 }

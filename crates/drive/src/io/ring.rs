@@ -20,6 +20,7 @@ use std::io;
 use std::mem::zeroed;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
+/// Most entries of the submission queue: what does not fit goes with the next call.
 const SUBMISSIONS: u32 = 1024;
 const BUFFER_GROUP: u16 = 0;
 /// Header that a multishot recvmsg puts in front: four 32-bit numbers.
@@ -96,15 +97,19 @@ impl Ring {
     /// # Errors
     /// When the kernel refuses any of what is needed.
     pub fn new(connections: usize) -> io::Result<Self> {
-        // A turn can complete a receive and, for large requests, a send of each connection.
-        let completions = (connections as u32 * 2).next_power_of_two().max(4096);
+        // The queues are locked memory, of which an ordinary user has a few megabytes for all rings
+        // together: no larger than these connections need. A turn can complete a receive and, for
+        // large requests, a send of each connection; replies of several pieces take more.
+        let wanted = (connections as u32 * 4).next_power_of_two();
+        let submissions = wanted.clamp(32, SUBMISSIONS);
+        let completions = wanted.max(128);
         let ring = IoUring::builder()
             .setup_single_issuer()
             .setup_defer_taskrun()
             .setup_submit_all()
             .setup_clamp()
             .setup_cqsize(completions)
-            .build(SUBMISSIONS)?;
+            .build(submissions)?;
         // A registered file need not be looked up and held for each request.
         ring.submitter().register_files_sparse(connections as u32)?;
         let buffers = Buffers::new(connections.next_power_of_two().clamp(16, 1024) as u16)?;

@@ -1,0 +1,84 @@
+"""Programs of database servers that only another suite of Debian has.
+
+In: a suite and a package. Out: the package and all that it needs, unpacked in a folder, run by the loader
+that lies there; apt checks what it downloads. Must never: change the packages of this machine.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+
+from serverlib.archives import cache_folder
+from versuslib.server import Trouble
+
+SOURCES = "/etc/apt/sources.list.d/debian.sources"
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+TIMEOUT_S = 300
+
+
+class Package:
+    """The newest of a suite: what is there today, since a suite keeps no older one."""
+
+    size_bytes = 65_000_000
+
+    def __init__(self, suite, name):
+        self.suite = suite
+        self.package = name
+        self.name = f"debian-{suite}"
+
+    def unpack(self, into):
+        """Puts the package and what it needs below `into`."""
+        if not (shutil.which("apt-get") and shutil.which("dpkg-deb") and pathlib.Path(KEYRING).exists()):
+            raise Trouble("this machine has no apt-get with Debian's keys")
+        state = cache_folder() / self.name
+        options = self._apart(state)
+        self._apt(options, "update", "-qq")
+        self._apt(options, "install", "-y", "-qq", "--download-only", self.package)
+        # Of what earlier runs left, only what the suite still has.
+        self._apt(options, "autoclean", "-qq")
+        for packed in sorted((state / "cache" / "archives").glob("*.deb")):
+            # Perl is for a script that is not run.
+            if "perl" not in packed.name:
+                subprocess.run(["dpkg-deb", "-x", packed, into], check=True, timeout=TIMEOUT_S)
+
+    def _apart(self, state):
+        """Options by which apt neither reads nor writes what it knows of this machine."""
+        for folder in ("lists/partial", "cache/archives/partial", "state"):
+            (state / folder).mkdir(parents=True, exist_ok=True)
+        (state / "status").write_text("")
+        (state / "sources.list").write_text(f"deb [signed-by={KEYRING}] {mirror()} {self.suite} main\n")
+        given = {
+            "Dir::Etc::sourcelist": state / "sources.list",
+            "Dir::Etc::sourceparts": "-",
+            "Dir::Etc::preferencesparts": "-",
+            "Dir::Etc::preferences": "-",
+            "Dir::State": state / "state",
+            "Dir::State::lists": state / "lists",
+            "Dir::State::status": state / "status",
+            "Dir::Cache": state / "cache",
+            "APT::Sandbox::User": "root",
+            "Debug::NoLocking": "1",
+            "Acquire::Languages": "none",
+            "APT::Install-Recommends": "false",
+        }
+        return [word for name, value in given.items() for word in ("-o", f"{name}={value}")]
+
+    def _apt(self, options, *words):
+        env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C"}
+        command = ["apt-get", *options, *words]
+        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=TIMEOUT_S)
+        if done.returncode != 0:
+            raise Trouble(f"apt-get {words[0]} of {self.suite}: {done.stderr.strip()[-500:]}")
+        return done.stdout
+
+
+def mirror():
+    """Where this machine gets its own packages."""
+    try:
+        lines = pathlib.Path(SOURCES).read_text().splitlines()
+    except OSError:
+        raise Trouble(f"this machine has no {SOURCES}") from None
+    for line in lines:
+        if line.startswith("URIs:"):
+            return line.split()[1]
+    raise Trouble(f"{SOURCES} names no URI")
