@@ -33,8 +33,8 @@ def runs():
     for test in TESTS:
         for options in ("--threads=1", "--threads=3", "--db-ps-mode=disable", "--verbosity=4", "--percentile=50"):
             exact = "threads=3" not in options and test != "oltp_delete"
-            yield prepared(f"{SIZE} {options} --events=20 {test} run", exact)
-        yield prepared(f"{SIZE} --skip-trx=on --events=5 --rand-type=uniform {test} run")
+            yield prepared(f"{SIZE} --time=0 {options} --events=20 {test} run", exact)
+        yield prepared(f"{SIZE} --time=0 --skip-trx=on --events=5 --rand-type=uniform {test} run")
     for options in (
         "--point-selects=3", "--range-selects=off", "--range-size=7", "--simple-ranges=2", "--sum-ranges=0",
         "--order-ranges=3", "--distinct-ranges=2", "--index-updates=4", "--non-index-updates=0",

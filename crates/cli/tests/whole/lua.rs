@@ -133,7 +133,7 @@ fn a_script_that_extends_the_bundled_ones_runs_to_its_report() {
             out.contains("Creating a secondary index on 'sbtest2'...\n"),
             "{out}"
         );
-        let words = format!("./mine.lua {sizes} --events=20 --extra=3 --point-selects=4 run");
+        let words = format!("./mine.lua {sizes} --events=20 --time=0 --extra=3 --point-selects=4 run");
         let (status, out, _) = scene.sysbench(&words);
         assert_eq!(status, 0, "{out}");
         for line in [
@@ -202,7 +202,7 @@ fn what_threads_ask_before_the_start_is_counted() {
     let script = "function thread_init() con = sysbench.sql.driver():connect() con:query('SELECT 2') \
                   con:query('SET @b = 2') end function event() con:query('SELECT 3') end";
     scene.write("early.lua", script);
-    let (status, out, _) = scene.sysbench("early.lua --threads=4 --events=12 --time=20 run");
+    let (status, out, _) = scene.sysbench("early.lua --threads=4 --events=12 --time=0 run");
     assert_eq!(status, 0, "{out}");
     let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
     // As sysbench 1.0.20 counts them.
