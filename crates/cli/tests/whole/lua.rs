@@ -133,7 +133,8 @@ fn a_script_that_extends_the_bundled_ones_runs_to_its_report() {
             out.contains("Creating a secondary index on 'sbtest2'...\n"),
             "{out}"
         );
-        let words = format!("./mine.lua {sizes} --events=20 --time=0 --extra=3 --point-selects=4 run");
+        let words =
+            format!("./mine.lua {sizes} --events=20 --time=0 --extra=3 --point-selects=4 run");
         let (status, out, _) = scene.sysbench(&words);
         assert_eq!(status, 0, "{out}");
         for line in [

@@ -87,7 +87,8 @@ fn every_bundled_test_does_its_events_and_no_more() {
             assert_eq!(number(&mut control, &count), 1000);
         }
         for test in TESTS {
-            let words = format!("{sized} --threads=3 --events=50 --time=0 --rand-seed=7 {test} run");
+            let words =
+                format!("{sized} --threads=3 --events=50 --time=0 --rand-seed=7 {test} run");
             let out = bench.sysbench(&words).ok();
             assert_eq!(shape(&out), RUN, "{driver:?} {test}");
             assert_eq!(figure(&out, "total number of events:"), 50.0, "{test}");
@@ -267,7 +268,8 @@ fn statements_as_text_give_the_same_counts() {
             .ok();
         // One user finds all its rows: 14 reads, 4 writes, 2 others.
         for words in ["--db-ps-mode=disable", "--db-ps-mode=auto"] {
-            let words = format!("--table-size=500 {words} --events=20 --time=0 oltp_read_write run");
+            let words =
+                format!("--table-size=500 {words} --events=20 --time=0 oltp_read_write run");
             let out = bench.sysbench(&words).ok();
             assert_eq!(queries(&out), (280.0, 80.0, 40.0), "{driver:?}");
         }
