@@ -31,8 +31,10 @@ fn the_conditions_hold_after_eight_users_were_at_work() {
 
 #[test]
 fn a_lock_that_is_waited_for_too_long_is_tried_again_and_counted() {
+    // A server of its own: loads of the other tests are not to give up so soon.
+    let server = own_server(&["--innodb-lock-wait-timeout=1"]);
     for mode in MODES {
-        let base = Base::new("tpcc_waits");
+        let base = Base::on(&server, &format!("waits_{mode}"));
         base.load(1, 1, &[]);
         let mut other = base.control();
         other
@@ -42,7 +44,6 @@ fn a_lock_that_is_waited_for_too_long_is_tried_again_and_counted() {
         other
             .query("select w_id from warehouse for update")
             .expect("locks");
-        base.execute("set global innodb_lock_wait_timeout = 1");
         let options = [("mode", mode), ("max_tries", "2")];
         let ran = ran(
             &base,
@@ -51,7 +52,6 @@ fn a_lock_that_is_waited_for_too_long_is_tried_again_and_counted() {
             &drive(2, Stop::Transactions(8)),
             5,
         );
-        base.execute("set global innodb_lock_wait_timeout = 50");
         assert!(ran.failed > 0 && ran.retries > 0, "{mode}");
         assert_eq!(ran.codes, ["01205"], "{mode}");
         drop(other);
