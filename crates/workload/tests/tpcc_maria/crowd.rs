@@ -49,7 +49,7 @@ fn a_lock_that_is_waited_for_too_long_is_tried_again_and_counted() {
             &base,
             &options,
             // Some of these are payments, and each waits twice.
-            &drive(2, Stop::Transactions(8)),
+            &drive(2, Stop::Transactions(4)),
             5,
         );
         assert!(ran.failed > 0 && ran.retries > 0, "{mode}");
