@@ -112,6 +112,8 @@ impl Totals {
 struct Open {
     interval: Option<Box<Interval>>,
     worker_cpu_ns: Vec<Option<u64>>,
+    /// Connections of workers that left this interval out.
+    connections: u32,
 }
 
 /// Merges the intervals of all workers of a run.
@@ -121,6 +123,8 @@ pub struct Collector {
     shape: Shape,
     /// The first interval that each worker may still deliver; `u32::MAX` when it has ended.
     next: Vec<u32>,
+    /// Connections of each worker at the end of the last interval that it delivered.
+    up: Vec<u32>,
     /// Number of the first row in `open`.
     first: u32,
     open: VecDeque<Open>,
@@ -142,6 +146,7 @@ impl Collector {
             schedule,
             shape,
             next: vec![0; workers],
+            up: vec![0; workers],
             first: 0,
             open: VecDeque::new(),
             spares: Vec::new(),
@@ -161,19 +166,22 @@ impl Collector {
     pub fn add(&mut self, worker: usize, interval: Box<Interval>) -> Box<Interval> {
         let span = interval.span;
         if span.part == Part::Drain {
-            self.end(worker);
             // The window went on to its end, even if nothing ended in its last intervals.
             self.open_until(span.index);
+            self.keep_connections(worker, span.index);
+            self.end(worker);
             let drain = self.drain.get_or_insert_default();
             drain.0 = drain.0.max(span.end_ns);
             drain.1.add(&interval.leftover);
             self.measured.stamps.add(&interval.stamps);
             return self.cleared(interval);
         }
-        self.next[worker] = self.next[worker].max(span.index.saturating_add(1));
         // A worker that delivers out of order must not lose samples: the oldest open row has them.
         let place = span.index.saturating_sub(self.first) as usize;
         self.open_until(span.index.max(self.first).saturating_add(1));
+        self.keep_connections(worker, span.index);
+        self.next[worker] = self.next[worker].max(span.index.saturating_add(1));
+        self.up[worker] = interval.health.connections;
         let open = &mut self.open[place];
         let cpu_ns = &mut open.worker_cpu_ns[worker];
         *cpu_ns = sum(*cpu_ns, interval.health.cpu_ns());
@@ -215,10 +223,12 @@ impl Collector {
             Some(_) => self.probe.take(),
             None => ProcessHealth::default(),
         };
+        let empty = || Box::new(Interval::empty(self.schedule.span(index)));
+        let mut interval = open.interval.unwrap_or_else(empty);
+        let connections = &mut interval.health.connections;
+        *connections = connections.saturating_add(open.connections);
         let row = Row {
-            interval: open
-                .interval
-                .unwrap_or_else(|| Box::new(Interval::empty(self.schedule.span(index)))),
+            interval,
             worker_cpu_ns: open.worker_cpu_ns,
             process,
         };
@@ -267,6 +277,17 @@ impl Collector {
         }
     }
 
+    /// A worker that was kept from running over whole intervals left them out; its connections were
+    /// up all the same.
+    fn keep_connections(&mut self, worker: usize, until: u32) {
+        let from = self.next[worker].saturating_sub(self.first) as usize;
+        let left_out = until.saturating_sub(self.first).saturating_sub(from as u32);
+        let up = self.up[worker];
+        for open in self.open.iter_mut().skip(from).take(left_out as usize) {
+            open.connections = open.connections.saturating_add(up);
+        }
+    }
+
     /// Opens all rows before that index.
     fn open_until(&mut self, index: u32) {
         let rows = index.saturating_sub(self.first) as usize;
@@ -275,6 +296,7 @@ impl Collector {
             self.open.push_back(Open {
                 interval: None,
                 worker_cpu_ns: vec![None; workers],
+                connections: 0,
             });
         }
     }

@@ -167,6 +167,30 @@ fn one_second_waits_for_every_worker() {
     assert_eq!(collector.finish().measured.all().committed, 2 + 1);
 }
 
+/// On a busy machine a worker may not run for seconds; the intervals that it leaves out are the others'.
+#[test]
+fn connections_stay_up_while_their_worker_is_kept_from_running() {
+    let schedule = Schedule::seconds(0, 0, Some(5 * S));
+    let shape = Shape::closed(1);
+    let mut collector = Collector::new(schedule, shape, 2);
+    let often = [S, 2 * S, 3 * S, 4 * S, 5 * S];
+    let seldom = [S, 3 * S + 1, 5 * S + 1];
+    for (worker, connections, turns) in [(0, 3, &often[..]), (1, 4, &seldom)] {
+        let mut recorder = Recorder::new(schedule, shape);
+        recorder.set_connections(connections);
+        for &now_ns in turns {
+            recorder.rotate(now_ns);
+            deliver(&mut recorder, worker, &mut collector);
+        }
+        recorder.finish(5 * S + 2, Leftover::default());
+        deliver(&mut recorder, worker, &mut collector);
+    }
+    let rows: Vec<Row> = std::iter::from_fn(|| collector.next_row()).collect();
+    let up = rows.iter().map(|row| row.interval.health.connections);
+    assert_eq!(up.collect::<Vec<_>>(), [7; 5]);
+    assert_eq!(collector.finish().measured.health.connections, 7);
+}
+
 #[test]
 fn closed_loops_do_not_pay_for_service_times() {
     let mut tally = Tally::<u32>::new(Shape::closed(1));

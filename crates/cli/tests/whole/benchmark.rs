@@ -1,7 +1,7 @@
 //! Runs of `prony pgbench` where they differ from the comparison with the real one: ends, the store,
 //! figures. The comparison itself is `scripts/tests/pgbench.sh`.
 
-use crate::common::{Bench, last, ok, said, signal, under_way};
+use crate::common::{Bench, any_committed, last, ok, said, signal, under_way, until};
 use prony_store::State;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Output};
@@ -54,6 +54,7 @@ fn a_signal_ends_the_run_with_its_report_and_the_process_as_signals_do() {
     let bench = loaded("pgbench_signal");
     for (name, number) in [("-INT", 2), ("-TERM", 15)] {
         let (child, _) = under_way(command(&bench, "-n -S -c 2 -T 300 -P 1"));
+        until(&bench.home, any_committed);
         signal(&child, name);
         let output = bench.silent(child.wait_with_output().expect("it ends"));
         assert_eq!(output.status.signal(), Some(number), "{}", said(&output));
@@ -90,12 +91,13 @@ fn connecting_is_no_part_of_a_latency() {
     let all = &last(&bench).measured.kinds[0];
     let connect = all.connect.as_ref().expect("each connected");
     assert_eq!(connect.samples, 40);
-    // A new session takes the server many times what a look at one row takes.
+    // A new session takes the server many times what a look at one row takes. The fastest are
+    // compared, for others may have had to wait on a busy machine.
     assert!(
-        all.response.mean_ns < connect.mean_ns,
+        all.response.min_ns < connect.min_ns,
         "{} of {}",
-        all.response.mean_ns,
-        connect.mean_ns
+        all.response.min_ns,
+        connect.min_ns
     );
 }
 

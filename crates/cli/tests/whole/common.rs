@@ -2,10 +2,10 @@
 
 use prony_server::embedded::{Server, shared};
 use prony_server::{Control, Environment, resolve};
-use prony_store::Run;
+use prony_store::{Filter, Run, RunStore, State};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Whatever is waited for has come by then, even on a loaded machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -85,11 +85,18 @@ impl Bench {
         document(&output)
     }
 
-    /// Starts a long run and waits until at least one second of it was shown.
+    /// Starts a long run and waits until something was committed in a second of it.
     pub fn long_run(&self) -> Child {
-        let mut command = self.command("run tpcb --clients 2 --duration 5m");
+        self.endless("run tpcb --clients 2 --duration 5m", any_committed)
+    }
+
+    /// Starts a run on this database that would go on for long, and waits until its document says so.
+    pub fn endless(&self, words: &str, is_so: impl FnMut(&Run) -> bool) -> Child {
+        let mut command = self.command(words);
         command.args(["--url", &self.url]);
-        under_way(command).0
+        let (child, _) = under_way(command);
+        until(&self.home, is_so);
+        child
     }
 
     /// The password is in no output and in no file of the store.
@@ -142,6 +149,30 @@ pub fn under_way(mut command: Command) -> (Child, String) {
         lines.push(byte[0]);
     }
     (child, String::from_utf8_lossy(&lines).into_owned())
+}
+
+/// Something was committed, and its second is over.
+pub fn any_committed(run: &Run) -> bool {
+    run.series.iter().any(|second| second.committed > 0)
+}
+
+/// Waits until the document of a run that goes on says so.
+pub fn until(home: &Path, mut is_so: impl FnMut(&Run) -> bool) {
+    let began = Instant::now();
+    let store = RunStore::open(Some(home)).expect("a store");
+    loop {
+        let mut listed = store.list(&Filter::default()).expect("a listing").runs;
+        listed.retain(|run| run.state == State::Running);
+        let mut under_way = listed.iter().filter_map(|run| store.load(&run.id).ok());
+        if under_way.any(|run| is_so(&run)) {
+            return;
+        }
+        assert!(
+            began.elapsed() < PATIENCE,
+            "what is waited for does not come: {listed:?}"
+        );
+        std::thread::sleep(Duration::from_millis(100));
+    }
 }
 
 /// Asserts that a password is in no output and in no file below a folder.

@@ -78,7 +78,7 @@ fn a_signal_ends_a_run_with_its_partial_result() {
 fn a_run_whose_figures_must_not_be_used_says_so_by_its_exit_code() {
     let bench = Bench::new("read_only");
     ok(&bench.prony("load tpcb --scale 1"));
-    let mut command = bench.command("run tpcb --clients 2 --duration 1s");
+    let mut command = bench.command("run tpcb --clients 2 --transactions 10");
     command.args(["--url", &bench.url]);
     command.env("PGOPTIONS", "-c default_transaction_read_only=on");
     let output = bench.silent(command.output().expect("it starts"));

@@ -225,7 +225,7 @@ fn a_plan_says_what_is_observed() {
 #[test]
 fn other_tools_get_the_distributions_and_the_servers_seconds() {
     let bench = bench("looking_on_after");
-    let run = bench.run("run tpcb --clients 2 --duration 3s");
+    let run = bench.run("run tpcb --clients 2 --duration 5s");
     let log = ok(&bench.local("show last --hdr-log"));
     let mut tags = Vec::new();
     for entry in IntervalLogIterator::new(log.as_bytes()) {

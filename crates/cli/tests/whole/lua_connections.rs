@@ -37,7 +37,10 @@ fn a_script_that_does_not_connect_needs_no_server() {
     ] {
         let run = format!("{words} ./none.lua --threads=2 --events=100 --time=0 run");
         let (status, out, err) = scene.sysbench(&run);
-        assert_eq!((status, err.as_str()), (0, ""), "{words} {out}");
+        // A thread that got no CPU for so long seems to have run on.
+        let ran_on = |line: &&str| line.starts_with("prony: the script ran for ");
+        let told: Vec<&str> = err.lines().filter(|line| !ran_on(line)).collect();
+        assert_eq!((status, told), (0, vec![]), "{words} {out}");
         assert!(
             out.contains("Threads started!\n\n\nGeneral statistics:\n"),
             "{out}"

@@ -8,7 +8,8 @@ fn a_sample_over_tcp_splits_the_response_time_of_a_unix_socket() {
     ok(&bench.prony("load tpcb --scale 1"));
     for engine in engines(&bench) {
         let sample = |words: &str| {
-            let words = format!("run select-only --io {engine} --clients 6 --duration 1s {words}");
+            let words =
+                format!("run select-only --io {engine} --clients 6 --transactions 2000 {words}");
             let mut command = bench.command(&words);
             command.args(["--url", &bench.socket_url]);
             // The unix socket asks for none; the connections over TCP do.

@@ -5,16 +5,17 @@
 #[allow(dead_code)]
 mod support;
 
-use prony_drive::{Driven, Incident, run};
+use prony_drive::{Driven, Incident, Job, run};
 use prony_measure::ErrorClass;
-use prony_plan::{DrivePlan, IoEngine, QueryMode};
+use prony_plan::{DrivePlan, IoEngine, QueryMode, Stop};
 use prony_server::embedded::{MariaDb, MariaDbOptions, shared_mariadb};
 use prony_server::{Control, Environment, Target, resolve};
 use prony_session::{Db, DbError, Outcome, Program, User, UserId};
 use prony_wire::{Statement, Statements, Value};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use support::{Watch, engines, job, plan};
 
 const CLIENTS: u32 = 8;
@@ -25,7 +26,21 @@ fn target(url: &str) -> Target {
 }
 
 fn drive(program: &dyn Program, plan: &DrivePlan, target: &Target) -> Driven {
-    run(&job(program, plan, target), &mut Watch::default()).expect("the run starts")
+    drive_until(program, plan, target, &AtomicBool::new(false))
+}
+
+/// Ends at once when `interrupt` is set.
+fn drive_until(
+    program: &dyn Program,
+    plan: &DrivePlan,
+    target: &Target,
+    interrupt: &AtomicBool,
+) -> Driven {
+    let job = Job {
+        interrupt,
+        ..job(program, plan, target)
+    };
+    run(&job, &mut Watch::default()).expect("the run starts")
 }
 
 /// One statement of each kind, in numbered placeholders as all programs have them.
@@ -154,7 +169,9 @@ fn every_mode(url: &str) {
     for mode in modes {
         for io in engines() {
             let (mut control, target) = prepare(url, "drive_modes");
-            let driven = drive(&Counting::new(), &with(mode, io, 0.7), &target);
+            let mut plan = with(mode, io, 1.0);
+            plan.stop = Stop::Transactions(15);
+            let driven = drive(&Counting::new(), &plan, &target);
             let all = driven.collected.measured.all();
             let errors = driven.collected.measured.errors.entries();
             assert_eq!(all.failed, 0, "{mode:?} {io:?}: {errors:?}");
@@ -163,14 +180,9 @@ fn every_mode(url: &str) {
                 "{mode:?} {io:?}: {:?}",
                 driven.events
             );
-            // Transactions that ended behind the window are done too.
-            let sum = counted(&mut control);
-            assert!(all.committed > 0, "{mode:?} {io:?}");
-            let beyond = sum.saturating_sub(all.committed);
-            assert!(
-                sum >= all.committed && beyond <= u64::from(CLIENTS),
-                "{mode:?} {io:?}"
-            );
+            let all_of_them = 15 * u64::from(CLIENTS);
+            let counts = (all.committed, counted(&mut control));
+            assert_eq!(counts, (all_of_them, all_of_them), "{mode:?} {io:?}");
             assert_eq!(
                 all.parts.is_some(),
                 url.contains("127.0.0.1"),
@@ -208,6 +220,26 @@ fn every_mode_on_servers_named_from_outside() {
     }
 }
 
+/// Waits until each client has counted so many times more.
+fn each_counts(control: &mut Control, times: u64) {
+    control
+        .execute("drop table if exists counts_before")
+        .unwrap();
+    let copy = "create table counts_before select id, n from counts";
+    control.execute(copy).unwrap();
+    let sql = format!(
+        "select count(*) from counts join counts_before b using (id) where counts.n >= b.n + {times}"
+    );
+    let begun = Instant::now();
+    while control.query_value(&sql).unwrap() != Some(CLIENTS.to_string()) {
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "they do not count"
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
 /// Kills every connection to a database but the one that asks.
 fn kill_all(control: &mut Control, database: &str) -> usize {
     let sql =
@@ -228,14 +260,16 @@ fn killed_connections_come_back_and_nothing_is_counted_twice() {
         for mode in [QueryMode::Prepared, QueryMode::Simple] {
             let (mut control, target) = prepare(&server.url(), "drive_killed");
             let program = Counting::new();
+            let interrupt = AtomicBool::new(false);
+            let plan = with(mode, io, 120.0);
             let driven = std::thread::scope(|scope| {
-                let run = scope.spawn(|| drive(&program, &with(mode, io, 3.0), &target));
-                std::thread::sleep(Duration::from_millis(800));
-                let mut killed = 0;
-                while killed == 0 && !run.is_finished() {
-                    killed = kill_all(&mut control, "drive_killed");
-                }
-                assert!(killed > 0);
+                let run = scope.spawn(|| drive_until(&program, &plan, &target, &interrupt));
+                // All are at work, and at work again: of two counts behind the kill one was asked for
+                // behind it.
+                each_counts(&mut control, 1);
+                assert!(kill_all(&mut control, "drive_killed") > 0);
+                each_counts(&mut control, 2);
+                interrupt.store(true, Ordering::Relaxed);
                 run.join().expect("the run ends")
             });
             let measured = &driven.collected.measured;
@@ -273,13 +307,12 @@ fn killed_connections_come_back_and_nothing_is_counted_twice() {
 fn a_server_that_crashes_and_comes_back_is_an_outage() {
     let server = MariaDb::start(MariaDbOptions::default()).unwrap_or_else(|e| panic!("{e}"));
     let tcp = server.tcp_url_with_password();
-    let (control, target) = prepare(tcp.reveal(), "drive_crash");
-    drop(control);
+    let (mut control, target) = prepare(tcp.reveal(), "drive_crash");
     let program = Counting::new();
     let plan = with(QueryMode::Prepared, IoEngine::Auto, 12.0);
     let driven = std::thread::scope(|scope| {
         let run = scope.spawn(|| drive(&program, &plan, &target));
-        std::thread::sleep(Duration::from_secs(1));
+        each_counts(&mut control, 1);
         server.kill();
         std::thread::sleep(Duration::from_millis(300));
         server.restart().unwrap_or_else(|e| panic!("{e}"));

@@ -48,21 +48,21 @@ impl Program for Preparing {
     }
 }
 
-fn simulated(fails: bool) -> (Result<Driven, Error>, Vec<u64>) {
+fn simulated(fails: bool, delay_ns: u64) -> (Result<Driven, Error>, Vec<u64>) {
     let program = Preparing {
         passed: Arc::default(),
         fails,
     };
     let (plan, target) = (plan(4, 2.0), target());
     let job = job(&program, &plan, &target);
-    let driven = run_simulated(&job, stamped(), after(10 * MS), &mut Watch::default());
+    let driven = run_simulated(&job, stamped(), after(delay_ns), &mut Watch::default());
     let passed = program.passed.lock().expect("one thread").clone();
     (driven, passed)
 }
 
 #[test]
 fn users_get_ready_before_the_load_starts_and_outside_of_its_times() {
-    let (driven, passed) = simulated(false);
+    let (driven, passed) = simulated(false, 10 * MS);
     let driven = driven.expect("it starts");
     let start_ns = driven.start.schedule.start_ns;
     // The last user needs 30 statements of 10 ms; then all begin.
@@ -80,9 +80,18 @@ fn users_get_ready_before_the_load_starts_and_outside_of_its_times() {
     assert!(committed.abs_diff(800) <= 4, "{committed}");
 }
 
+/// Seconds that pass before the load are no seconds of it: nothing is handed in at their ends.
+#[test]
+fn what_users_count_before_the_load_is_kept_however_long_they_take() {
+    let (driven, _) = simulated(false, 100 * MS);
+    let driven = driven.expect("it starts");
+    assert!(driven.start.schedule.start_ns >= 3_000 * MS);
+    assert_eq!(driven.collected.measured.queries.reads, 60);
+}
+
 #[test]
 fn a_user_that_cannot_get_ready_keeps_the_load_from_starting() {
-    let (driven, passed) = simulated(true);
+    let (driven, passed) = simulated(true, 10 * MS);
     let error = driven.expect_err("it does not start");
     assert!(
         matches!(&error, Error::Unready(reason) if reason == "not today"),

@@ -222,17 +222,23 @@ fn a_deadlock_is_told_by_number_and_state() {
 fn a_statement_can_be_cancelled_and_a_connection_killed() {
     let mut control = database("control_kill");
     let canceller = control.canceller();
+    let id = control.backend_pid();
+    let mut other: Control = Control::connect(&target(&shared_mariadb().url())).unwrap();
     let asleep = std::thread::spawn(move || {
-        let outcome = control.query("SELECT SLEEP(60), 1 FROM DUAL WHERE SLEEP(60) = 5");
+        let outcome = control.query("SELECT SLEEP(600), 1 FROM DUAL WHERE SLEEP(600) = 5");
         (control, outcome.map(drop))
     });
-    // It may come before the statement does: then it is asked again.
-    let mut waited = 0;
-    while !asleep.is_finished() && waited < 600 {
-        canceller.cancel().unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(100));
-        waited += 1;
+    // Once, when the statement is there: a second one could meet the next statement.
+    let begun = std::time::Instant::now();
+    let sleeps = format!(
+        "SELECT COUNT(*) FROM information_schema.processlist \
+         WHERE id = {id} AND state = 'User sleep'"
+    );
+    while other.query_value(&sleeps).unwrap().as_deref() != Some("1") {
+        assert!(begun.elapsed().as_secs() < 60, "it does not sleep");
+        std::thread::sleep(std::time::Duration::from_millis(20));
     }
+    canceller.cancel().unwrap();
     let (mut control, outcome) = asleep.join().unwrap();
     if let Err(error) = outcome {
         assert_eq!(
@@ -241,13 +247,10 @@ fn a_statement_can_be_cancelled_and_a_connection_killed() {
             "{error}"
         );
     }
-    assert!(waited < 600);
     assert_eq!(
         control.query_value("SELECT 5").unwrap().as_deref(),
         Some("5")
     );
-    let id = control.backend_pid();
-    let mut other: Control = Control::connect(&target(&shared_mariadb().url())).unwrap();
     other.execute(&format!("KILL {id}")).unwrap();
     let error = control.execute("SELECT 6").unwrap_err();
     assert!(error.is_lost(), "{error}");

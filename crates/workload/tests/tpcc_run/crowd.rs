@@ -1,6 +1,7 @@
 //! Eight users at once: the data stays consistent, whatever fails or is tried again.
 
-use crate::support::{WAREHOUSES, crowd, findings, loaded, number, plan, ran};
+use crate::support::{WAREHOUSES, crowd, drive, findings, loaded, number, plan, ran};
+use prony_plan::Stop;
 use prony_workload::tpcc::input::Kind;
 use prony_workload::tpcc::way::Mode;
 
@@ -16,7 +17,7 @@ fn the_conditions_hold_after_eight_users_were_at_work() {
         let made = orders - 30_000 * i64::from(WAREHOUSES);
         let observed = ran.observed;
         assert_eq!(made, observed.ends[0].committed as i64, "{mode:?}");
-        assert!(made > 50, "{mode:?}: {made} orders");
+        assert!(made > 0, "{mode:?}: {made} orders");
         let taken =
             9_000 * i64::from(WAREHOUSES) + made - number(&base, "select count(*) from new_order");
         assert_eq!(
@@ -24,7 +25,13 @@ fn the_conditions_hold_after_eight_users_were_at_work() {
             "{mode:?}: no order is delivered twice"
         );
         let mix = observed.mix(Kind::Payment).expect("payments");
-        assert!((mix - 10.0 / 23.0).abs() < 0.05, "{mode:?}: {mix}");
+        // Five standard deviations of as many draws as the machine had time for.
+        let draws: u64 = ran.committed.iter().chain(&ran.rolled_back).sum();
+        let most = 5.0 * (10.0 / 23.0 * 13.0 / 23.0 / draws.max(1) as f64).sqrt();
+        assert!(
+            (mix - 10.0 / 23.0).abs() < most,
+            "{mode:?}: {mix} of {draws}"
+        );
     }
 }
 
@@ -70,7 +77,9 @@ fn a_failed_transaction_leaves_nothing_and_its_user_goes_on() {
     for mode in Mode::ALL {
         let base = loaded(&format!("fails_{}", mode.name()));
         base.execute("alter table history add constraint small check (h_amount < 2500) not valid");
-        let ran = ran(&base, &plan(&[("mode", mode.name())]), &crowd(2), 5);
+        // By count, so that a seed has the same payments on every machine.
+        let drive = drive(8, Stop::Transactions(40));
+        let ran = ran(&base, &plan(&[("mode", mode.name())]), &drive, 5);
         let share = ran.failed[1] as f64 / (ran.failed[1] + ran.committed[1]) as f64;
         assert!((0.3..0.7).contains(&share), "{mode:?}: {share}");
         assert_eq!(ran.codes, ["23514"], "{mode:?}");

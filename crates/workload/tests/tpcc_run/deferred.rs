@@ -43,7 +43,7 @@ fn deliveries(name: &str, profile: &str, seed: u64) -> (Vec<(Sample, Sample)>, W
     );
     let plan = plan(&[("pacing", "spec"), ("profile", profile), ("home", "all")]);
     let program = OrderEntryProgram::ready(&mut base.control(), &plan).expect("loaded");
-    let mut drive = crowd(14);
+    let mut drive = crowd(20);
     drive.clients = 60;
     let samples = Samples::default();
     let tap = |_| -> Box<dyn Tap> { Box::new(Recording(Arc::clone(&samples))) };

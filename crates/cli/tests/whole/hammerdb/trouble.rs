@@ -181,7 +181,7 @@ fn interrupted(hammer: &Hammer) {
     let mut child = hammer.start(command, &hammer.run(0, 2));
     let mut shown = until(&mut child, "Timing test period of 1 in minutes");
     // At least one second of it is to be kept.
-    std::thread::sleep(Duration::from_secs(3));
+    crate::common::until(&hammer.bench.home, |run| !run.series.is_empty());
     signal(&child, "-INT");
     let output = hammer.silent(child.wait_with_output().expect("it ends"));
     shown += &String::from_utf8_lossy(&output.stdout);

@@ -59,9 +59,9 @@ fn other(role: &str, parent: &Path) -> (Child, u32, PathBuf) {
 fn a_killed_process_leaves_no_server_and_the_next_start_removes_its_directory() {
     let scratch = Scratch::new();
     let (mut child, pid, directory) = other("own", &scratch.0);
+    eventually("a server has processes", || family(pid).len() > 3);
     let servers = family(pid);
-    assert!(servers.len() > 3, "a server has processes: {servers:?}");
-    assert!(servers.iter().all(|&pid| lives(pid)));
+    assert!(lives(pid), "some of the others come and go");
 
     // While it lives its directory is safe.
     sweep(&scratch.0);
