@@ -25,13 +25,14 @@ pub struct Talk {
 }
 
 impl Talk {
-    /// Connects to the first endpoint that answers. No session is asked what kind it is
+    /// Connects to the first endpoint that answers; statements are sent in this mode. No session is asked what kind it is
     /// (`target_session_attrs`).
     ///
     /// # Errors
     /// [`Error::Connect`] with every failure on the way.
-    pub fn connect(target: &Target) -> Result<Talk, Error> {
-        connect_by(target, log_in, |_, _, _| Ok(()))
+    pub fn connect(target: &Target, mode: QueryMode) -> Result<Talk, Error> {
+        let one = |route, deadline| log_in(route, deadline, mode);
+        connect_by(target, one, |_, _, _| Ok(()))
     }
 
     pub(super) fn new(socket: Socket, session: LoggedIn, mut exchange: Exchange) -> Talk {
@@ -132,7 +133,7 @@ impl Talk {
 }
 
 /// One attempt. The error says whether TLS was in play.
-fn log_in(route: Route, deadline: Deadline) -> Result<Talk, (Cause, bool)> {
+fn log_in(route: Route, deadline: Deadline, mode: QueryMode) -> Result<Talk, (Cause, bool)> {
     let socket = Socket::connect(&route, deadline).map_err(|error| (io_cause(error), false))?;
     let mut log_in = route.log_in();
     let session = converse(&socket, deadline, |from_socket, to_socket| {
@@ -141,8 +142,8 @@ fn log_in(route: Route, deadline: Deadline) -> Result<Talk, (Cause, bool)> {
     .map_err(|cause| (cause, log_in.over_tls()))?;
     // How many columns a result has is told of each.
     let exchange = match route.connector() {
-        Some(_) => Exchange::postgres(QueryMode::Prepared, true),
-        None => Exchange::mysql(QueryMode::Prepared),
+        Some(_) => Exchange::postgres(mode, true),
+        None => Exchange::mysql(mode),
     };
     Ok(Talk::new(socket, session, exchange))
 }
