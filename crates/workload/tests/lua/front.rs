@@ -88,7 +88,7 @@ fn statements_are_prepared_and_counted_outside_of_threads() {
             let ran = asked(
                 &base,
                 &how,
-                &init.replace("create", "drop table if exists t; create"),
+                &init.replace("create table", "drop table if exists t; create table"),
             );
             assert_eq!(ran.text, "2\t2\tx3\tnil\tnil\n0\n0\t4\n", "{ran:?}");
             let counts = Outside {
@@ -123,7 +123,7 @@ fn errors_outside_of_threads_are_told_ignored_and_counted_as_in_threads() {
     assert!(
         text.starts_with("FATAL: Execute 1062: Duplicate entry '1'")
             && text.contains(
-                "`init' function failed: ./t.lua:7: SQL error, errno = 1062, state = '23000'"
+                "`init' function failed: ./t.lua:8: SQL error, errno = 1062, state = '23000'"
             ),
         "{text}"
     );
