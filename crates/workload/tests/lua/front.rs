@@ -167,3 +167,18 @@ fn a_later_result_outside_of_threads_may_be_an_error() {
     let ran = asked(&base, &How::default(), init);
     assert!(ran.text.starts_with("FATAL: Query 1146: "), "{ran:?}");
 }
+
+#[test]
+fn a_long_statement_is_no_script_that_runs_on() {
+    let how = How {
+        patience_s: 1,
+        ..How::default()
+    };
+    let init = "con:query('select sleep(3)') print('slept')";
+    assert_eq!(asked(&Base::maria(), &how, init).text, "slept\n");
+    let ran = asked(&Base::maria(), &how, "while true do end");
+    assert!(
+        ran.text.contains("the script has run on without asking"),
+        "{ran:?}"
+    );
+}
