@@ -94,9 +94,22 @@ def mistakes():
         yield Case(f"--events=5 {test} run", (), True)
 
 
+def outside():
+    """What a script asks where it has no thread, and where a command asks it."""
+    script = "LUA/outside.lua"
+    for mode in ("queries", "prepared", "bulk", "twice", "twice_prepared", "caught", "missing", "missing_prepared"):
+        yield Case(f"--events=5 --time=0 {script} --mode={mode} run", (), True)
+        for command in ("prepare", "cleanup", "mine"):
+            yield Case(f"{script} --mode={mode} {command}", (), True)
+    for mode in ("twice", "twice_prepared", "caught"):
+        yield Case(f"--mysql-ignore-errors=1062 --events=5 --time=0 {script} --mode={mode} run", (), True)
+    yield Case(f"--db-ps-mode=disable --events=5 --time=0 {script} --mode=prepared run", (), True)
+    yield Case(f"--verbosity=5 --events=5 --time=0 {script} --mode=missing run", (), True)
+
+
 def texts():
     """All of them."""
-    return [*runs(), *tables(), *mistakes()]
+    return [*runs(), *tables(), *mistakes(), *outside()]
 
 
 def statements():

@@ -49,10 +49,12 @@ class Mysql:
         self.socket, self.log = data / "s", data / "general.log"
         common = {"cwd": data, "stdin": subprocess.DEVNULL, **user}
         install = [self.install, "--no-defaults", f"--datadir={data}/d", "--auth-root-authentication-method=normal"]
-        done = subprocess.run(install + ["--skip-test-db"], capture_output=True, text=True, **common)
+        # A server that starts deletes the temporary tables of others that it finds in its folder for them.
+        install += ["--skip-test-db", f"--tmpdir={data}"]
+        done = subprocess.run(install, capture_output=True, text=True, **common)
         if done.returncode != 0:
             raise Trouble("mariadb-install-db failed:\n" + done.stderr[-2000:])
-        command = [self.mariadbd, "--no-defaults", f"--datadir={data}/d", f"--socket={self.socket}"]
+        command = [self.mariadbd, "--no-defaults", f"--datadir={data}/d", f"--socket={self.socket}", f"--tmpdir={data}"]
         command += ["--skip-networking", f"--pid-file={data}/pid", "--innodb-flush-log-at-trx-commit=0"]
         command += ["--general-log=1", f"--general-log-file={self.log}"]
         with open(self.directory / "log", "w") as log:

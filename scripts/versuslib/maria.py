@@ -46,6 +46,8 @@ class Maria(Throwaway):
                 os.chown(path, user["user"], user["group"])
         common = {"cwd": self.directory, "start_new_session": True, **user}
         install = [self.programs["install"], "--no-defaults", f"--datadir={data}", "--skip-test-db", "--auth-root-authentication-method=normal"]
+        # A server that starts deletes the temporary tables of others that it finds in its folder for them.
+        install.append(f"--tmpdir={self.socket.parent}")
         done = subprocess.run(install, capture_output=True, text=True, **common)
         if done.returncode != 0:
             raise Trouble("mariadb-install-db failed:\n" + done.stdout + done.stderr)
@@ -62,7 +64,7 @@ class Maria(Throwaway):
         start.chmod(0o600)
         if user:
             os.chown(start, user["user"], user["group"])
-        command = [self.programs["server"], "--no-defaults", f"--datadir={data}", f"--socket={self.socket}"]
+        command = [self.programs["server"], "--no-defaults", f"--datadir={data}", f"--socket={self.socket}", f"--tmpdir={self.socket.parent}"]
         command += [f"--port={self.port}", "--bind-address=127.0.0.1", f"--pid-file={self.directory}/data/pid", f"--init-file={start}"]
         command += [f"--{name}={value}" for name, value in self.settings.items()]
         died = end_with_parent(signal.SIGKILL)

@@ -208,6 +208,7 @@ pub fn all_stored(table: &str, sent: u64, stored: u64) -> Result<(), Error> {
     }
     Err(Error::Data {
         problem: format!("{sent} rows were sent to {table}, and the server stored {stored}"),
-        hint: "look for a trigger or rule on the table".to_owned(),
+        hint: "look for a trigger or rule on the table, and for somebody else who writes to it"
+            .to_owned(),
     })
 }

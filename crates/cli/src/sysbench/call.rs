@@ -5,6 +5,7 @@
 
 use prony_dialect::sysbench::{Level, Printed, Refused, Settings, fatal};
 use std::io::{Write, stderr, stdout};
+use std::sync::{Mutex, PoisonError};
 
 /// What all parts of a call need.
 pub struct Call {
@@ -12,6 +13,32 @@ pub struct Call {
     verbosity: u8,
     /// The arguments without passwords, for the store.
     pub shown: Vec<String>,
+}
+
+/// What to do about an error that is about to be told.
+struct Advice {
+    due: Option<&'static str>,
+    /// Threads meet the same error: each text is told once.
+    told: Vec<&'static str>,
+}
+
+static ADVICE: Mutex<Advice> = Mutex::new(Advice {
+    due: None,
+    told: Vec::new(),
+});
+
+/// Says what to do about an error, on standard error behind the lines of the log that tell it.
+pub fn advise(text: Option<&'static str>) {
+    let mut advice = ADVICE.lock().unwrap_or_else(PoisonError::into_inner);
+    advice.due = text.filter(|text| !advice.told.contains(text));
+}
+
+fn give_advice() {
+    let mut advice = ADVICE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(text) = advice.due.take() {
+        tell(&format!("prony: hint: {text}\n"));
+        advice.told.push(text);
+    }
 }
 
 /// A call that did not do what it was asked.
@@ -35,6 +62,9 @@ impl Call {
     pub fn log(&self, level: Level, text: &str) {
         if level.shows_at(self.verbosity) {
             out(text);
+        }
+        if level == Level::Fatal {
+            give_advice();
         }
     }
 

@@ -2,13 +2,14 @@
 //!
 //! In: `--mysql-*`, `--pgsql-*`. Out: a target; errors in sysbench's words. Must never: show a password.
 
-use super::call::tell;
+use super::call::{advise, tell};
 use prony_dialect::sysbench::{
-    Database, Driver, Endpoint, Mysql, Pgsql, driver, endpoints, mysql_unreachable,
+    Database, Driver, Endpoint, Mysql, Pgsql, advice, driver, endpoints, mysql_unreachable,
     pgsql_unreachable,
 };
 use prony_server::control::{Cause, Error, Failure};
 use prony_server::{Address, Environment, Target, resolve_mysql, resolve_over};
+use prony_wire::ConnectError;
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,6 +21,12 @@ const NOT_THERE: u32 = 2002;
 const LOST_AT_LOGIN: u32 = 2013;
 /// Of a log-in that fails on this side, and of answers that are no protocol.
 const TLS_FAILED: u32 = 2026;
+
+/// Of a plugin that the client does not have.
+const PLUGIN_UNKNOWN: u32 = 2059;
+/// What to do where TLS is asked for and the server has none.
+const NO_TLS: &str = "give the server a certificate (ssl-cert and ssl-key in its configuration), or leave \
+    --mysql-ssl out: without it nothing is encrypted";
 
 /// What port 0 stands for.
 const USUAL_PORT: u16 = 3306;
@@ -177,6 +184,14 @@ pub fn refused(database: &Database, driver: Driver, error: &Error) -> String {
 /// Why no way leads to the server.
 pub fn unreachable(database: &Database, driver: Driver, failures: &[Failure]) -> String {
     if driver == Driver::Pgsql {
+        let said = failures
+            .iter()
+            .rev()
+            .find_map(|failure| match &failure.cause {
+                Cause::Login(error) => error.server(),
+                _ => None,
+            });
+        advise(said.and_then(|said| advice(driver, 0, said.code())));
         return pgsql_unreachable(&crate::pgbench::libpq_failures(failures));
     }
     let Some(last) = failures.last() else {
@@ -194,6 +209,11 @@ pub fn unreachable(database: &Database, driver: Driver, failures: &[Failure]) ->
             format!("Lost connection to server at 'handshake': {other}"),
         ),
     };
+    advise(match &last.cause {
+        Cause::Login(ConnectError::TlsUnsupported) => Some(NO_TLS),
+        Cause::Login(ConnectError::PluginUnsupported(_)) => advice(driver, PLUGIN_UNKNOWN, ""),
+        _ => advice(driver, code, ""),
+    });
     mysql_unreachable(&place.to_string(), code, &text)
 }
 

@@ -4,16 +4,16 @@
 //! what was asked.
 
 use super::bench::{self, Bench, Customary};
-use super::call::{Call, Ended, tell};
+use super::call::{Call, Ended, advise, tell};
 use super::trouble::Errors;
 use super::{connection, tables};
 use crate::run::document::Reached;
 use crate::run::host::processors;
 use crate::signals::Signals;
 use prony_dialect::sysbench::{
-    Command, Driver, Level, NO_DRIVER, NOT_PREPARED, Native, THREADS_FAILED, command_header,
-    failing_function, fatal, function_failed, mysql_not_prepared, pgsql_not_prepared, ps_mode,
-    unsupported, workload_plan,
+    Command, Driver, Level, NO_DRIVER, NOT_PREPARED, Native, THREADS_FAILED, advice,
+    command_header, failing_function, fatal, function_failed, mysql_not_prepared,
+    pgsql_not_prepared, ps_mode, unsupported, workload_plan,
 };
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::control::Error;
@@ -205,6 +205,7 @@ fn look(
         if !prepared {
             return Ok(());
         }
+        advise(advice(driver, u32::from(said.number), said.code()));
         let lines = match driver {
             Driver::Mysql => mysql_not_prepared(u32::from(said.number), &said.message),
             Driver::Pgsql => pgsql_not_prepared(&said.in_statement(&sql)),

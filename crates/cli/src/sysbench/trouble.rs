@@ -3,10 +3,10 @@
 //! In: errors of the workload's users. Out: whether an event begins again; lines of the log, the end of
 //! the run. Must never: show a password, or let a run go on after a FATAL line.
 
-use super::call::Call;
+use super::call::{Call, advise};
 use prony_dialect::sysbench::{
-    Command, Driver, Ignored, Level, failing_function, function_failed, mysql_failed, pgsql_failed,
-    sql_error,
+    Command, Driver, Ignored, Level, advice, failing_function, function_failed, mysql_failed,
+    pgsql_failed, sql_error,
 };
 use prony_server::control::Error;
 use prony_workload::oltp::manner::{Judge, Trouble, Verdict};
@@ -58,6 +58,11 @@ impl Judge for Errors {
             Driver::Mysql => mysql_failed(prepared, number, &said, query),
             Driver::Pgsql => pgsql_failed(prepared, FATAL_ERROR, &said, query),
         };
+        advise(advice(
+            self.driver,
+            number,
+            &String::from_utf8_lossy(&error.code),
+        ));
         let reason = sql_error(number, &told.state, &said);
         let function = failing_function(Command::Run, true);
         let lines = lines + &function_failed(function, None, &reason);
@@ -81,6 +86,7 @@ pub fn statement(driver: Driver, command: Command, error: &Error, query: &str) -
         Driver::Mysql => mysql_failed(false, number, &said.message, query),
         Driver::Pgsql => pgsql_failed(false, FATAL_ERROR, &said.message, query),
     };
+    advise(advice(driver, number, said.code()));
     let reason = sql_error(number, said.code(), &said.message);
     lines + &function_failed(function, None, &reason)
 }

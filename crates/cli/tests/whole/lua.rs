@@ -107,6 +107,41 @@ impl Drop for Scene {
     }
 }
 
+#[test]
+fn what_a_script_asks_outside_of_threads_stands_in_its_report() {
+    let script = "function init()
+           local con = sysbench.sql.driver():connect()
+           con:query('create table t (a int)')
+           local put = con:prepare('insert into t values (?)')
+           local a = put:bind_create(sysbench.sql.type.INT)
+           put:bind_param(a)
+           for i = 1, 9 do a:set(i) put:execute() end
+           for i = 1, 100 do con:query('select 1') end
+        end
+        function thread_init() con = sysbench.sql.driver():connect() end
+        function event() con:query('select 2') end
+        function done()
+           print('rows', sysbench.sql.driver():connect():query_row('select count(*) from t'))
+        end";
+    for scene in [
+        Scene::maria("lua_outside_m"),
+        Scene::postgres("lua_outside_p"),
+    ] {
+        scene.write("outside.lua", script);
+        let (status, out, err) = scene.sysbench("--events=5 --time=0 ./outside.lua run");
+        assert_eq!(status, 0, "{out}{err}");
+        let counts = "        read:                            105\n        \
+                      write:                           9\n        \
+                      other:                           1\n";
+        assert!(out.contains(counts), "{out}");
+        assert!(
+            out.contains("transactions:                        5 "),
+            "{out}"
+        );
+        assert!(out.ends_with("rows\t9\n"), "{out}");
+    }
+}
+
 const EXTENDED: &str = r#"
 require("oltp_common")
 sysbench.cmdline.options.extra = { "An option of its own", 2 }

@@ -111,6 +111,20 @@ pub fn mysql_failed(prepared: bool, code: u32, message: &str, query: &str) -> St
     ))
 }
 
+/// A further result on MySQL is an error that is not one to ignore. Of a text none is named.
+pub fn mysql_next_failed(prepared: bool, code: u32, message: &str, query: &str) -> String {
+    let (function, of) = match prepared {
+        true => (
+            "mysql_drv_stmt_next_result",
+            format!(" for query '{query}'"),
+        ),
+        false => ("mysql_drv_next_result", String::new()),
+    };
+    fatal(&format!(
+        "{function}() returned error {code} ({message}){of}"
+    ))
+}
+
 /// A statement could not be prepared on MySQL.
 pub fn mysql_not_prepared(code: u32, message: &str) -> String {
     let first = fatal("mysql_stmt_prepare() failed");

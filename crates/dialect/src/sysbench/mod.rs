@@ -9,6 +9,7 @@
 //! number are refused instead of running into nonsense; a test without a command says which there are;
 //! tests that measure no database are not run.
 
+mod advice;
 mod args;
 mod bundled;
 mod compat;
@@ -29,6 +30,7 @@ mod report;
 mod settings;
 mod spec;
 
+pub use advice::advice;
 pub use args::{Host, read};
 pub use bundled::{BUNDLED, Bundled, Command, Extra, OTHERS, Value};
 pub use compat::{BadCompat, COMPAT_VARIABLE, Compat};

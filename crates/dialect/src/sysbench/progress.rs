@@ -20,6 +20,21 @@ pub struct Counters {
     pub reconnects: u64,
 }
 
+impl std::ops::Add for Counters {
+    type Output = Counters;
+
+    fn add(self, more: Counters) -> Counters {
+        Counters {
+            events: self.events + more.events,
+            reads: self.reads + more.reads,
+            writes: self.writes + more.writes,
+            others: self.others + more.others,
+            errors: self.errors + more.errors,
+            reconnects: self.reconnects + more.reconnects,
+        }
+    }
+}
+
 impl Counters {
     /// Queries of any sort.
     pub fn queries(&self) -> u64 {

@@ -28,6 +28,8 @@ const UNKNOWN: &str = "unknown";
 const MEMORY_TOLERANCE: f64 = 0.1;
 /// A window is as long within this part of it.
 const TIME_TOLERANCE: f64 = 0.01;
+/// Reads a write are as many within this part of them: statements at both ends of a window are cut off.
+const MIX_TOLERANCE: f64 = 0.02;
 
 /// All that differs, the weightiest first; nothing for a run of its own.
 pub fn differences(run: &Run) -> Vec<Difference> {
@@ -43,6 +45,7 @@ pub fn differences(run: &Run) -> Vec<Difference> {
         share_cached(run, scenario),
         caches(scenario),
         clients(run, of),
+        mix(run),
         protocol(run, of),
         durability(run, of),
         replication(run, of),
@@ -177,6 +180,32 @@ fn clients(run: &Run, of: &Original) -> Option<Difference> {
         .clients
         .map_or(UNSAID.to_owned(), |clients| count(clients.into(), "client"));
     difference("clients", there, count(here.into(), "client"))
+}
+
+/// Reads for each write, where both were published. A try that began anew has asked all its reads and few of
+/// its writes.
+fn mix(run: &Run) -> Option<Difference> {
+    let found = super::deviations(run);
+    let one = |name: &str| found.iter().find(|one| one.name == name);
+    let (reads, writes) = (one("reads")?, one("writes")?);
+    let there = reads.published / writes.published;
+    let here = reads.measured? / writes.measured?;
+    if !here.is_finite() || (here / there - 1.0).abs() <= MIX_TOLERANCE {
+        return None;
+    }
+    let tries = run.measured.kinds.first().map_or(0, |all| all.retries);
+    let why = match tries {
+        0 => String::new(),
+        tries => format!(
+            ": what tries that began anew (deadlocks; {}) had asked counts too, as in sysbench's report",
+            thousands(tries)
+        ),
+    };
+    difference(
+        "reads a write",
+        format!("{there:.2}"),
+        format!("{here:.2}{why}"),
+    )
 }
 
 fn protocol(run: &Run, of: &Original) -> Option<Difference> {

@@ -82,6 +82,32 @@ fn statements_are_counted_as_the_scenario_counts_them() {
 }
 
 #[test]
+fn reads_a_write_are_off_where_tries_began_anew() {
+    let mut run = of(&[("reads", 1_400.0), ("writes", 400.0)]);
+    let mut row = |reads, writes, tries| {
+        run.measured.kinds[0].retries = tries;
+        run.measured.queries = Some(QueryCounts {
+            reads,
+            writes,
+            ..QueryCounts::default()
+        });
+        let found = differences(&run).into_iter();
+        let mut found = found.filter(|one| one.what == "reads a write");
+        found.next().map(|one| (one.published, one.here))
+    };
+    assert_eq!(row(14_010, 4_000, 3), None);
+    assert_eq!(row(14_000, 0, 3), None);
+    let (there, here) = row(28_000, 4_500, 1_000).expect("other than published");
+    assert_eq!(there, "3.50");
+    assert!(
+        here.starts_with("6.22: ") && here.contains("1,000"),
+        "{here}"
+    );
+    let (_, here) = row(28_000, 4_500, 0).expect("other than published");
+    assert_eq!(here, "6.22");
+}
+
+#[test]
 fn order_entry_counts_what_the_server_ended() {
     let mut run = of(&[("NOPM", 100.0), ("TPM", 240.0), ("TPS", 4.0)]);
     let rate = |name: &str, value| Rate {

@@ -64,7 +64,7 @@ pub fn shares(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     // Where each transaction keeps its shares, or none are meant, the counts are what is asked for.
     let is_count = |share: &&Share| share.exact || share.meant.is_none();
     let (counts, drawn): (Vec<&Share>, Vec<&Share>) = run.shares.iter().partition(is_count);
-    counted(out, style, &counts)?;
+    counted(out, style, run, &counts)?;
     if drawn.is_empty() {
         return Ok(());
     }
@@ -89,7 +89,7 @@ pub fn shares(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
 }
 
 /// Counts of what transactions did that came to their end, such as reads among queries.
-fn counted(out: &mut dyn Write, style: &Style, counts: &[&Share]) -> io::Result<()> {
+fn counted(out: &mut dyn Write, style: &Style, run: &Run, counts: &[&Share]) -> io::Result<()> {
     let Some(first) = counts.first() else {
         return Ok(());
     };
@@ -108,7 +108,31 @@ fn counted(out: &mut dyn Write, style: &Style, counts: &[&Share]) -> io::Result<
             observed.map_or("–".into(), exactly),
         ]);
     }
-    table.write(out, style, 2)
+    table.write(out, style, 2)?;
+    match anew(run) {
+        Some(words) => paragraph(out, style, &words),
+        None => Ok(()),
+    }
+}
+
+/// What is in the counts of queries, and not of transactions that ended well: tries that began anew.
+fn anew(run: &Run) -> Option<String> {
+    let tries = run.measured.kinds.first()?.retries;
+    let queries = run.measured.queries.as_ref().filter(|_| tries > 0)?;
+    let ratio = match queries.writes {
+        0 => String::new(),
+        writes => format!(
+            ", {:.2} reads a write",
+            queries.reads as f64 / writes as f64
+        ),
+    };
+    Some(format!(
+        "Of {} that began anew (deadlocks and the like) nothing is counted here. With what they had asked, as \
+         sysbench counts, the measured window has {} and {}{ratio}.",
+        units::counted(tries, "try", "tries"),
+        units::counted(queries.reads, "read", "reads"),
+        units::counted(queries.writes, "write", "writes"),
+    ))
 }
 
 /// A share to a tenth of a per cent, so that 42.9 % is not 43 %.

@@ -97,6 +97,20 @@ fn counts_that_each_transaction_keeps_have_a_table_of_their_own() {
     assert!(words.contains("ended well: queries"), "{words}");
     assert!(words.contains("reads 13,999 14,000 70.0 %"), "{words}");
     assert!(words.contains("others 7 – 0.0 %"), "{words}");
+    assert!(!words.contains("began anew"), "{words}");
+    // What tries that began anew had asked stands apart.
+    run.measured.kinds[0].retries = 1_348;
+    run.measured.queries = Some(prony_store::QueryCounts {
+        reads: 50_358,
+        writes: 10_650,
+        ..prony_store::QueryCounts::default()
+    });
+    let words = text(&run, None).replace('\u{a0}', " ");
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let words = words.join(" ");
+    assert!(words.contains("Of 1,348 tries that began anew"), "{words}");
+    let told = "has 50,358 reads and 10,650 writes, 4.73 reads a write.";
+    assert!(words.contains(told), "{words}");
 }
 
 #[test]

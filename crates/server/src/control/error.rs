@@ -260,7 +260,8 @@ fn hint_for_number(number: u16) -> Option<&'static str> {
     Some(match number {
         1045 => {
             "Check user and password in the URL, in MYSQL_PWD or in the option files (~/.my.cnf); \
-             SHOW GRANTS tells from where an account may connect."
+             SHOW GRANTS tells from where an account may connect. One that is to use TLS (REQUIRE SSL) \
+             needs ssl-mode=REQUIRED."
         }
         1698 => {
             "The account logs in by the name of the system's user (unix_socket): run as that user."

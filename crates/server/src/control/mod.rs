@@ -24,12 +24,14 @@ mod postgres;
 mod quote;
 mod route;
 mod socket;
+mod talk;
 
 pub use cancel::Canceller;
 pub use copy::CopyIn;
 pub use error::{Cause, Error, Failure};
 pub use quote::{quote_identifier, quote_literal};
 pub use route::{Account, Next, Route, attempts};
+pub use talk::Talk;
 
 use crate::target::{Endpoint, Target};
 use prony_wire::ServerError;

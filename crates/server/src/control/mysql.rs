@@ -4,51 +4,35 @@
 
 use super::error::Error;
 use super::route::Route;
-use super::socket::{Deadline, Socket};
+use super::socket::Socket;
+use super::talk::Talk;
 use super::{Product, Row};
-use prony_wire::{Channel, Exchange, Fed, LoggedIn, QueryMode, Statements, Value};
-use std::io::IoSlice;
-use std::time::Duration;
-
-/// How long a goodbye may take.
-const GOODBYE: Duration = Duration::from_secs(1);
+use prony_wire::{Exchange, LoggedIn, QueryMode, Statements, Value};
 
 /// A session with MySQL or MariaDB.
 pub(super) struct Control {
-    socket: Socket,
-    channel: Channel,
     /// In extended mode: a statement with values is prepared, executed and forgotten.
-    exchange: Exchange,
+    talk: Talk,
     route: Route,
     version: String,
     connection_id: u32,
     tls: Option<String>,
-    /// The connection failed or ended; nothing more can be done with it.
-    dead: bool,
 }
 
 impl Control {
-    pub(super) fn new(route: Route, socket: Socket, session: LoggedIn) -> Control {
-        let mut exchange = Exchange::mysql(QueryMode::Extended);
-        exchange.agree(session.agreed);
-        // Only the end of the session can be here; what breaks the protocol shows with the first
-        // reply.
-        let _ = exchange.feed(&session.leftover);
+    pub(super) fn new(route: Route, socket: Socket, mut session: LoggedIn) -> Control {
         Control {
-            socket,
             tls: session.channel.description(),
-            channel: session.channel,
-            exchange,
-            route,
-            version: session.version.unwrap_or_default(),
+            version: session.version.take().unwrap_or_default(),
             connection_id: session.connection_id,
-            dead: false,
+            talk: Talk::new(socket, session, Exchange::mysql(QueryMode::Extended)),
+            route,
         }
     }
 
     pub(super) fn execute(&mut self, sql: &str) -> Result<u64, Error> {
         self.run(sql, |exchange| exchange.query(sql))?;
-        Ok(self.exchange.affected())
+        Ok(self.talk.exchange().affected())
     }
 
     pub(super) fn query(&mut self, sql: &str) -> Result<Vec<Row>, Error> {
@@ -72,7 +56,7 @@ impl Control {
         self.run(sql, |exchange| {
             exchange.load(sql, data);
         })?;
-        Ok(self.exchange.affected())
+        Ok(self.talk.exchange().affected())
     }
 
     pub(super) fn product(&self) -> Product {
@@ -104,7 +88,7 @@ impl Control {
 
     /// The rows of the last result that has any columns.
     fn rows(&self) -> Vec<Row> {
-        let exchange = &self.exchange;
+        let exchange = self.talk.exchange();
         let has_columns = |result: &usize| exchange.columns(*result).next().is_some();
         let Some(last) = (0..exchange.results()).rev().find(has_columns) else {
             return Vec::new();
@@ -120,101 +104,7 @@ impl Control {
         if sql.contains('\0') {
             return Err(Error::Usage("a statement cannot contain a zero byte"));
         }
-        if self.dead {
-            return Err(Error::Dead);
-        }
-        request(&mut self.exchange);
-        if let Err(error) = self.converse() {
-            self.dead = true;
-            // What the server said before it closed explains it better.
-            return Err(match self.exchange.last_words() {
-                Some(said) => Error::Statement(Box::new(said)),
-                None => error,
-            });
-        }
-        match self.exchange.error() {
-            None => Ok(()),
-            Some(error) => {
-                self.dead = error.is_fatal();
-                Err(Error::Statement(Box::new(error)))
-            }
-        }
-    }
-
-    fn converse(&mut self) -> Result<(), Error> {
-        let sent = self.send();
-        let (mut from_socket, mut plain) = (Vec::new(), Vec::new());
-        loop {
-            from_socket.clear();
-            let received = self.socket.receive(&mut from_socket, Deadline::NEVER);
-            match received {
-                Ok(0) => return Err(sent.err().unwrap_or(Error::Closed)),
-                Ok(_) => {}
-                Err(error) => return Err(closed(error)),
-            }
-            plain.clear();
-            let mut answers = Vec::new();
-            let taken = self.channel.receive(&from_socket, &mut plain, &mut answers);
-            self.put(&answers)?;
-            taken.map_err(Error::Tls)?;
-            if plain.is_empty() {
-                continue;
-            }
-            let fed = self.exchange.feed(&plain);
-            match fed.map_err(|violation| Error::Violation(violation.to_string()))? {
-                Fed::More => {}
-                Fed::Send => self.send()?,
-                Fed::Complete => return Ok(()),
-            }
-        }
-    }
-
-    fn send(&mut self) -> Result<(), Error> {
-        if self.channel.is_plain() {
-            return self.put(self.exchange.outgoing());
-        }
-        let mut sealed = Vec::new();
-        self.channel.send(self.exchange.outgoing(), &mut sealed);
-        self.put(&sealed)
-    }
-
-    fn put(&self, bytes: &[u8]) -> Result<(), Error> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        self.socket
-            .send_all(&mut [IoSlice::new(bytes)], Deadline::NEVER, wait_for_reader)
-            .map_err(closed)
-    }
-}
-
-/// While the server does not read, it has something to say: it is read behind the request. A server
-/// that says so much that it waits for us to read before it reads on does not exist: each command
-/// is answered when it has been read.
-fn wait_for_reader(_: &Socket) -> std::io::Result<()> {
-    std::thread::sleep(Duration::from_millis(1));
-    Ok(())
-}
-
-fn closed(error: std::io::Error) -> Error {
-    match error.kind() {
-        std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::BrokenPipe => Error::Closed,
-        _ => Error::Io(error),
-    }
-}
-
-impl Drop for Control {
-    fn drop(&mut self) {
-        if self.dead {
-            return;
-        }
-        let mut goodbye = Vec::new();
-        self.channel.send(self.exchange.farewell(), &mut goodbye);
-        self.channel.close(&mut goodbye);
-        let deadline = Deadline::after(Some(GOODBYE));
-        let _ = self
-            .socket
-            .send_all(&mut [IoSlice::new(&goodbye)], deadline, |_| Ok(()));
+        self.talk.ask(request)
     }
 }
 

@@ -15,6 +15,15 @@ use std::io::{self, IoSlice};
 
 /// Walks endpoints and ways until one session suits.
 pub(super) fn connect(target: &Target) -> Result<Control, Error> {
+    connect_by(target, log_in, check_session)
+}
+
+/// The same for any sort of connection, by what makes one of a way and what checks its session.
+pub(super) fn connect_by<T>(
+    target: &Target,
+    log_in: impl Fn(Route, Deadline) -> Result<T, (Cause, bool)>,
+    check: impl Fn(&mut T, SessionAttrs, Deadline) -> Result<(), Cause>,
+) -> Result<T, Error> {
     let mut failures = Vec::new();
     // `prefer-standby` is two searches: the second takes any server.
     let searches: &[SessionAttrs] = match &target.session {
@@ -23,8 +32,13 @@ pub(super) fn connect(target: &Target) -> Result<Control, Error> {
     };
     for wanted in searches {
         for endpoint in &target.endpoints {
-            match connect_endpoint(target, endpoint, *wanted, &mut failures) {
-                Ok(control) => return Ok(control),
+            let one = |route, deadline| {
+                let mut made = log_in(route, deadline)?;
+                check(&mut made, *wanted, deadline).map_err(|cause| (cause, false))?;
+                Ok(made)
+            };
+            match connect_endpoint(target, endpoint, one, &mut failures) {
+                Ok(made) => return Ok(made),
                 Err(Next::Stop) => return Err(Error::Connect(failures)),
                 Err(Next::Attempt | Next::Endpoint) => {}
             }
@@ -34,21 +48,18 @@ pub(super) fn connect(target: &Target) -> Result<Control, Error> {
 }
 
 /// Tries the ways to one endpoint; an error says whether to go on with the next endpoint.
-fn connect_endpoint(
+fn connect_endpoint<T>(
     target: &Target,
     endpoint: &Endpoint,
-    wanted: SessionAttrs,
+    one: impl Fn(Route, Deadline) -> Result<T, (Cause, bool)>,
     failures: &mut Vec<Failure>,
-) -> Result<Control, Next> {
+) -> Result<T, Next> {
     for route in attempts(target, endpoint) {
         // libpq's limit holds for each address; the session check counts into it.
         let deadline = Deadline::after(target.connect_timeout);
         let way = route.clone();
-        let (cause, over_tls) = match log_in(route, deadline) {
-            Ok(mut control) => match check_session(&mut control, wanted, deadline) {
-                Ok(()) => return Ok(control),
-                Err(cause) => (cause, false),
-            },
+        let (cause, over_tls) = match one(route, deadline) {
+            Ok(made) => return Ok(made),
             Err(failed) => failed,
         };
         let next = way.after_failure(over_tls, &cause);
@@ -86,7 +97,8 @@ pub(super) fn log_in(route: Route, deadline: Deadline) -> Result<Control, (Cause
     Ok(Control(Session::Postgres(Box::new(control))))
 }
 
-fn step(
+/// One step of a log-in: its first without bytes.
+pub(super) fn step(
     log_in: &mut LogIn,
     from_socket: Option<&[u8]>,
     to_socket: &mut Vec<u8>,
@@ -146,7 +158,7 @@ pub(super) fn converse<T>(
     }
 }
 
-fn io_cause(error: io::Error) -> Cause {
+pub(super) fn io_cause(error: io::Error) -> Cause {
     match error.kind() {
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Cause::Timeout,
         io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => Cause::Closed,

@@ -3,7 +3,7 @@
 //! In: what became of what was asked. Out: values of Lua. Must never: hold on to a reply.
 
 use mlua::{IntoLua, IntoLuaMulti, Lua, MultiValue, Result, Table, Value};
-use prony_session::Rows;
+use prony_wire::Row;
 
 /// What a script is answered.
 pub enum Answer {
@@ -70,9 +70,13 @@ impl Failure {
 }
 
 /// The rows of one result of a reply, each a table of texts.
-pub fn rows(lua: &Lua, reply: &Rows<'_>, result: usize) -> Result<Table> {
+pub fn rows<'a>(
+    lua: &Lua,
+    reply: impl Iterator<Item = (usize, Row<'a>)>,
+    result: usize,
+) -> Result<Table> {
     let all = lua.create_table()?;
-    for (_, row) in reply.iter().filter(|(of, _)| *of == result) {
+    for (_, row) in reply.filter(|(of, _)| *of == result) {
         let table = lua.create_table()?;
         for (place, value) in row.values().enumerate() {
             if let Some(bytes) = value {

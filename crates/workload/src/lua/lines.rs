@@ -3,6 +3,7 @@
 //! In: the user's own handle. Out: the one that the script speaks on. Must never: let the statements of
 //! one connection be those of another.
 
+use super::failed::Later;
 use super::statements::Prepared;
 use prony_session::{Db, DbError, Ended, Rows};
 
@@ -12,6 +13,23 @@ pub struct Line {
     pub db: Db,
     /// Its prepared statements.
     pub prepared: Prepared,
+    /// A later statement of the last text failed, and the script has not come to it.
+    pub later: Option<Later>,
+}
+
+impl Line {
+    fn of(db: Db) -> Line {
+        Line {
+            db,
+            prepared: Prepared::default(),
+            later: None,
+        }
+    }
+
+    /// How many results the last reply has, with the error that stands in place of another.
+    pub fn results(&self) -> usize {
+        self.db.last_reply().results() + usize::from(self.later.is_some())
+    }
 }
 
 /// The connections of one thread, by number. The first is the user's own, which has the time and the
@@ -28,12 +46,8 @@ pub struct Lines {
 impl Lines {
     /// The lines of a user, none of which is connected.
     pub fn new(own: Db, sees_first: bool) -> Lines {
-        let own = Line {
-            db: own,
-            prepared: Prepared::default(),
-        };
         Lines {
-            all: vec![own],
+            all: vec![Line::of(own)],
             current: 0,
             free: vec![0],
             sees_first,
@@ -66,15 +80,13 @@ impl Lines {
             Some(number) => number,
             None => {
                 let db = self.own().another().await?;
-                self.all.push(Line {
-                    db,
-                    prepared: Prepared::default(),
-                });
+                self.all.push(Line::of(db));
                 self.all.len() - 1
             }
         };
         let line = &mut self.all[number];
         line.prepared = Prepared::default();
+        line.later = None;
         let opened = line.db.renew().await;
         match opened {
             Ok(()) => self.current = number,
@@ -109,11 +121,11 @@ impl Lines {
     }
 }
 
-/// The result of a reply that a script sees without asking for another.
-pub fn shown(sees_first: bool, reply: &Rows<'_>) -> usize {
+/// The result, of so many of a reply, that a script sees without asking for another.
+pub fn shown(sees_first: bool, results: usize) -> usize {
     match sees_first {
         true => 0,
-        false => reply.results().saturating_sub(1),
+        false => results.saturating_sub(1),
     }
 }
 

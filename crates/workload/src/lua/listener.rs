@@ -13,6 +13,10 @@ pub enum Step {
     Prepare,
     /// A prepared statement.
     Execute,
+    /// A further result of a text.
+    Next,
+    /// A further result of a prepared statement.
+    NextExecuted,
 }
 
 /// A statement failed, and its error is not one that is ignored.

@@ -14,6 +14,7 @@ mod asked;
 mod bundled;
 mod compiled;
 mod counted;
+mod failed;
 mod front;
 mod help;
 mod lines;
@@ -34,6 +35,7 @@ mod workload;
 #[cfg(test)]
 mod tests;
 
+pub use counted::Outside;
 pub use help::{Command, Refused};
 pub use listener::{Listener, SqlFailure, Step};
 pub use path::search_path;

@@ -4,6 +4,7 @@
 //! event.
 
 use super::compiled::Compiled;
+use super::counted::{Outside, Tally};
 use super::help::{Command, Refused};
 use super::program::{LuaProgram, Task};
 use super::report::Reporter;
@@ -48,11 +49,12 @@ impl Front {
         };
         let wrong = |error: mlua::Error| refused(&error, &shared.settings);
         let state = State::new(&shared, &owner).map_err(wrong)?;
-        super::front::answers(&state, &shared).map_err(wrong)?;
-        let chunk = state.chunk(&shared).map_err(wrong)?;
         let watch = Watch::start(&shared);
+        let beat = watch.beat();
+        super::front::answers(&state, &shared, &beat).map_err(wrong)?;
+        let chunk = state.chunk(&shared).map_err(wrong)?;
         let front = Front {
-            beat: watch.beat(),
+            beat,
             _watch: watch,
             state,
             shared,
@@ -114,6 +116,7 @@ impl Script {
             settings,
             compiled: Compiled::default(),
             has_connected: AtomicBool::new(false),
+            outside: Tally::default(),
         });
         let front = Front::read(shared, None)?;
         let declared = front.call("declares_options", mlua::Nil)?;
@@ -196,6 +199,11 @@ impl Script {
     pub fn reporter(&self) -> Result<Option<Reporter>, Refused> {
         let shared = Arc::clone(&self.front.shared);
         Reporter::new(Front::read(shared, Some(self.is_legacy))?)
+    }
+
+    /// What was asked outside of threads since this was last asked.
+    pub fn outside(&self) -> Outside {
+        self.front.shared.outside.take()
     }
 
     /// Whether a thread has connected: a script that never does measures no database.

@@ -6,6 +6,7 @@
 use super::listener::Listener;
 use crate::oltp::distribution::Distribution;
 use crate::sysbench::{Driver, Ignored};
+use prony_plan::QueryMode;
 use prony_server::Target;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,6 +86,8 @@ pub struct Settings {
     pub driver: Driver,
     /// The server, for what a script asks outside of threads: `init()`, `done()`. None: it must not.
     pub server: Option<Target>,
+    /// How that one's statements are sent; those of threads are sent as the plan says.
+    pub mode: QueryMode,
     /// Why there is no driver, or no server, as lines of the log: said to a script that wants one.
     pub no_driver: Option<String>,
     /// The same of the server.

@@ -5,6 +5,7 @@
 
 use super::bundled;
 use super::compiled::Compiled;
+use super::counted::Tally;
 use super::help::Refused;
 use super::numbers::{Numbers, functions};
 use super::settings::{Settings, Value};
@@ -32,6 +33,8 @@ pub struct Shared {
     pub compiled: Compiled,
     /// A state has connected: the script measures a database.
     pub has_connected: AtomicBool,
+    /// What was asked outside of threads.
+    pub outside: Tally,
 }
 
 /// Whose state it is.

@@ -72,6 +72,7 @@ fn settings(text: &str, options: &[(&str, &str)], heard: &Arc<Heard>) -> Setting
         threads: 1,
         driver: Driver::Mysql,
         server: None,
+        mode: prony_plan::QueryMode::Prepared,
         no_driver: None,
         no_server: None,
         ignored: Ignored::Codes(Vec::new()),

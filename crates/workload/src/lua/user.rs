@@ -6,9 +6,10 @@
 use super::answer::{Answer, Failure, rows};
 use super::asked::{Asked, Yielded};
 use super::counted::{count, counted};
+use super::failed::{Later, answer, failed, lossy, shown as shown_text};
 use super::help::Refused;
 use super::lines::{Lines, rows_and_columns, shown};
-use super::listener::{SqlFailure, Step};
+use super::listener::Step;
 use super::program::Task;
 use super::settings::Settings;
 use super::state::{Owner, Shared, State, explained, refused, words};
@@ -16,9 +17,8 @@ use super::values::Values;
 use super::watchdog::Beat;
 use crate::sysbench::{Driver, is_lost};
 use mlua::{Thread, Value as LuaValue};
-use prony_session::{Db, DbError, Ended, Outcome};
-use prony_wire::{Statement, Value};
-use std::borrow::Cow;
+use prony_session::{Db, DbError, Ended, Outcome, Rows};
+use prony_wire::Value;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -228,16 +228,16 @@ impl User {
                 lines.own().forget();
                 return Err(Ended::Finished);
             }
-            other => self.carry_out_rarely(other, lines).await,
+            other => self.carry_out_rarely(other, lines).await?,
         })
     }
 
     /// What is asked of connections, not of what they are for.
-    async fn carry_out_rarely(&self, asked: Asked, lines: &mut Lines) -> Answer {
-        match asked {
+    async fn carry_out_rarely(&mut self, asked: Asked, lines: &mut Lines) -> Result<Answer, Ended> {
+        Ok(match asked {
             Asked::Connect => match lines.connect().await {
                 Ok(number) => Answer::Number(number),
-                Err(error) => self.answer(&error, false),
+                Err(error) => answer(self.settings(), &error, false),
             },
             Asked::Disconnect(number) => {
                 lines.disconnect(number).await;
@@ -247,25 +247,37 @@ impl User {
                 lines.turn_to(number);
                 Answer::Done
             }
-            Asked::Renew => match lines.line().db.renew().await {
-                Ok(()) => Answer::Flag(true),
-                Err(error) => self.answer(&error, false),
-            },
-            Asked::Results => Answer::Number(lines.line().db.last_reply().results()),
-            Asked::Result(result) => {
-                let db = &lines.line().db;
-                let reply = rows_and_columns(&db.last_reply(), result);
-                counted(db, reply)
+            Asked::Renew => {
+                let line = lines.line();
+                line.later = None;
+                match line.db.renew().await {
+                    Ok(()) => Answer::Flag(true),
+                    Err(error) => answer(self.settings(), &error, false),
+                }
             }
+            Asked::Results => Answer::Number(lines.line().results()),
+            Asked::Result(result) => self.result(result, lines).await?,
             _ => Answer::Done,
+        })
+    }
+
+    /// Another result of the last reply, or the error that stands in its place.
+    async fn result(&mut self, result: usize, lines: &mut Lines) -> Result<Answer, Ended> {
+        let line = lines.line();
+        if result >= line.db.last_reply().results()
+            && let Some(later) = line.later.take()
+        {
+            return self.met(later.step, &later.sql, later.error, lines).await;
         }
+        let reply = rows_and_columns(&line.db.last_reply(), result);
+        Ok(counted(&line.db, reply))
     }
 
     fn rows(&self, result: Option<usize>, lines: &mut Lines) -> Result<Answer, Ended> {
         let sees_first = lines.sees_first();
         let reply = lines.line().db.last_reply();
-        let result = result.unwrap_or_else(|| shown(sees_first, &reply));
-        match rows(&self.state.lua, &reply, result) {
+        let result = result.unwrap_or_else(|| shown(sees_first, reply.results()));
+        match rows(&self.state.lua, reply.iter(), result) {
             Ok(rows) => Ok(Answer::Rows(rows)),
             Err(error) => Err(self.give_up("thread_run", &words(&error))),
         }
@@ -299,12 +311,16 @@ impl User {
 
     async fn query(&mut self, sql: &[u8], lines: &mut Lines) -> Result<Answer, Ended> {
         let sees_first = lines.sees_first();
-        let db = &mut lines.line().db;
+        let line = lines.line();
+        if let Some(later) = line.later.take() {
+            return self.met(later.step, &later.sql, later.error, lines).await;
+        }
+        let db = &mut line.db;
         let result = db.query_bytes(sql).await;
-        let result = result.map(|reply| rows_and_columns(&reply, shown(sees_first, &reply)));
+        let result = result.map(|reply| seen(sees_first, &reply));
         match result {
             Ok(reply) => Ok(counted(db, reply)),
-            Err(error) => self.met(Step::Query, &lossy(sql), error, lines).await,
+            Err(error) => self.refused(Step::Query, &lossy(sql), error, lines).await,
         }
     }
 
@@ -317,8 +333,15 @@ impl User {
         if !line.db.is_prepared(&statement)
             && let Err(error) = line.db.prepare(&statement).await
         {
-            let shown = self.shown(sql, &statement);
-            let answer = self.failed(Step::Prepare, &shown, &error, &line.db);
+            let shown = shown_text(self.settings(), sql, &statement);
+            let said = line.db.server_error();
+            let answer = failed(
+                self.settings(),
+                Step::Prepare,
+                &shown,
+                &error,
+                said.as_ref(),
+            );
             // The text is to be tried anew.
             close(id, lines);
             return Ok(answer);
@@ -334,6 +357,9 @@ impl User {
     ) -> Result<Answer, Ended> {
         let sees_first = lines.sees_first();
         let line = lines.line();
+        if let Some(later) = line.later.take() {
+            return self.met(later.step, &later.sql, later.error, lines).await;
+        }
         let Some(statement) = line.prepared.get(id) else {
             return Ok(Answer::Failed(Failure::own("no such statement")));
         };
@@ -350,23 +376,35 @@ impl User {
             let many: Vec<Value<'_>> = (0..count).map(|place| self.values.get(place)).collect();
             db.exec(&statement, &many).await
         };
-        let result = result.map(|reply| rows_and_columns(&reply, shown(sees_first, &reply)));
+        let result = result.map(|reply| seen(sees_first, &reply));
         match result {
             Ok(reply) => Ok(counted(db, reply)),
             Err(error) => {
                 let text = line.prepared.text(id).unwrap_or_default();
-                let shown = self.shown(text, &statement).into_owned();
-                self.met(Step::Execute, &shown, error, lines).await
+                let shown = shown_text(self.settings(), text, &statement).into_owned();
+                self.refused(Step::Execute, &shown, error, lines).await
             }
         }
     }
 
-    /// A statement as its driver knows it: sysbench numbers the values of PostgreSQL's.
-    fn shown<'a>(&self, text: &'a [u8], statement: &'a Statement) -> Cow<'a, str> {
-        match self.settings().driver {
-            Driver::Mysql => lossy(text),
-            Driver::Pgsql => Cow::Borrowed(statement.sql()),
+    /// A statement met an error; of several, perhaps a later one did, and the first has its result.
+    #[cold]
+    async fn refused(
+        &mut self,
+        step: Step,
+        sql: &str,
+        error: DbError,
+        lines: &mut Lines,
+    ) -> Result<Answer, Ended> {
+        let sees_first = lines.sees_first();
+        let line = lines.line();
+        let is_later = line.db.server_error().is_some() && line.db.last_reply().results() > 0;
+        if !sees_first || !is_later || is_lost(&error) {
+            return self.met(step, sql, error, lines).await;
         }
+        let first = rows_and_columns(&line.db.last_reply(), 0);
+        line.later = Some(Later::of(step, sql, error));
+        Ok(counted(&line.db, first))
     }
 
     /// A statement met an error. One that is ignored is put right at once: the event begins anew.
@@ -383,7 +421,7 @@ impl User {
         // A script may catch the others; an error that nobody catches ends the run without figures.
         lines.own().count_ignored();
         if !is_ignored {
-            return Ok(self.failed(step, sql, &error, &lines.line().db));
+            return Ok(failed(settings, step, sql, &error, None));
         }
         let again = lines.again().await;
         let db = lines.own();
@@ -401,36 +439,7 @@ impl User {
         if is_lost(&error) {
             db.count_reconnect();
         }
-        Ok(self.answer(&error, true))
-    }
-
-    #[cold]
-    fn failed(&self, step: Step, sql: &str, error: &DbError, db: &Db) -> Answer {
-        let settings = self.settings();
-        let told = settings.driver.told(error);
-        let said = match (settings.driver, step, db.server_error()) {
-            // As psql shows it.
-            (Driver::Pgsql, Step::Prepare, Some(said)) => said.in_statement(sql),
-            _ => told.message,
-        };
-        settings.listener.sql_failed(&SqlFailure {
-            step,
-            error,
-            number: told.number,
-            said: &said,
-            sql,
-        });
-        self.answer(error, false)
-    }
-
-    fn answer(&self, error: &DbError, ignorable: bool) -> Answer {
-        let told = self.settings().driver.told(error);
-        Answer::Failed(Failure {
-            number: told.number,
-            state: told.state,
-            message: told.message,
-            ignorable,
-        })
+        Ok(answer(self.settings(), &error, true))
     }
 }
 
@@ -470,8 +479,9 @@ impl Drop for User {
     }
 }
 
-fn lossy(text: &[u8]) -> Cow<'_, str> {
-    String::from_utf8_lossy(text)
+/// What a script sees of a reply without asking for another result.
+fn seen(sees_first: bool, reply: &Rows<'_>) -> (u64, usize) {
+    rows_and_columns(reply, shown(sees_first, reply.results()))
 }
 
 /// A prepared statement is used no more.

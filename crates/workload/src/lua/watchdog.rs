@@ -31,12 +31,20 @@ pub struct Beat {
     state: AtomicPtr<lua_State>,
     /// More than one state is run here, and their run has begun: who runs on keeps others waiting.
     has_others: AtomicBool,
+    /// The state that runs waits for an answer.
+    waits: AtomicBool,
 }
 
 impl Beat {
     /// From now on a state that runs on keeps others of the same thread waiting.
     pub fn has_others(&self) {
         self.has_others.store(true, Ordering::Relaxed);
+    }
+
+    /// The state that runs asks, and is answered while it runs: that may take its time, until all is to
+    /// end.
+    pub fn waits(&self, waits: bool) {
+        self.waits.store(waits, Ordering::Relaxed);
     }
 
     /// A state begins to run.
@@ -128,7 +136,8 @@ fn watchdog(watch: &Weak<Watch>, shared: &Shared) {
         let mut beats = watch.beats.lock().unwrap_or_else(PoisonError::into_inner);
         for (beat, seen) in beats.iter_mut() {
             let turns = beat.turns.load(Ordering::Acquire);
-            if turns % 2 == 0 || turns != seen.turns {
+            let is_answered = beat.waits.load(Ordering::Relaxed) && !settings.is_over();
+            if turns % 2 == 0 || turns != seen.turns || is_answered {
                 *seen = Seen {
                     turns,
                     ..Seen::default()

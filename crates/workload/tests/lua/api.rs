@@ -2,6 +2,7 @@
 
 use crate::support::{Base, How, plain, ran};
 use prony_plan::QueryMode;
+use prony_workload::sysbench::Ignored;
 
 #[test]
 fn statements_results_and_parameters() {
@@ -168,6 +169,47 @@ fn further_results_come_one_by_one_in_the_newer_version() {
          2:1:1:true 1:1:x:true 3:0:-:false\n\
          1:1:7:false\n"
     );
+}
+
+#[test]
+fn a_later_statement_of_a_text_fails_where_the_script_gets_there() {
+    let base = Base::maria();
+    let script = include_str!("scripts/later.lua");
+    let seen = |newer, ignored: Vec<u32>| {
+        let how = How {
+            newer,
+            ignored: Ignored::Codes(ignored),
+            ..How::default()
+        };
+        ran(&base, script, "run", &how)
+    };
+    let newer = seen(true, Vec::new());
+    let lines: Vec<&str> = newer.text.lines().collect();
+    let wanted = [
+        "first\t1\ttrue",
+        "FATAL: Next 1146: ",
+        "next\tfalse\tSQL error, errno = 1146",
+        "none\tfalse\t7",
+        "call\t1\ttrue",
+        "FATAL: NextExecuted 1146: ",
+        "next\tfalse\tSQL error, errno = 1146",
+        // Nobody looked: the next statement on that connection has it.
+        "first\t1",
+        "FATAL: Next 1146: ",
+        "late\tfalse\tSQL error, errno = 1146",
+        "good\t8",
+    ];
+    assert_eq!(lines.len(), wanted.len(), "{newer:?}");
+    for (line, start) in lines.iter().zip(wanted) {
+        assert!(line.starts_with(start), "{start}: {newer:?}");
+    }
+    assert_eq!(newer.queries.errors, 3, "{newer:?}");
+    // An error that is ignored begins the event anew.
+    let ignored = seen(true, vec![1146]);
+    assert!(ignored.text.contains("next\tfalse\ttable: "), "{ignored:?}");
+    assert!(!ignored.text.contains("FATAL"), "{ignored:?}");
+    let older = seen(false, Vec::new());
+    assert!(older.text.starts_with("FATAL: Query 1146: "), "{older:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use prony_measure::Queries;
 use prony_plan::{DrivePlan, IoEngine, Pace, QueryMode, Stop};
 use prony_server::{Control, Environment, Target, embedded};
 use prony_workload::lua::{
-    Command, Given, Listener, Random, Refused, Script, Settings, SqlFailure, Task, Value,
+    Command, Given, Listener, Outside, Random, Refused, Script, Settings, SqlFailure, Task, Value,
     search_path,
 };
 use prony_workload::oltp::distribution::Distribution;
@@ -188,6 +188,7 @@ pub struct Ran {
     pub text: String,
     pub events: u64,
     pub queries: Queries,
+    pub outside: Outside,
     pub failures: Vec<String>,
 }
 
@@ -221,6 +222,7 @@ fn settings(base: &Base, script: &str, command: &str, how: &How, heard: &Arc<Hea
         threads: how.threads,
         driver: base.driver,
         server: Some(base.target.clone()),
+        mode: how.mode,
         no_driver: None,
         no_server: None,
         ignored: how.ignored.clone(),
@@ -294,7 +296,9 @@ fn go(
     let is_run = task == Task::Run;
     let program = script.program(task)?;
     if is_run {
-        script.init()?;
+        let done = script.init();
+        ran.outside = script.outside();
+        done?;
     }
     let plan = DrivePlan {
         clients: program.users(),

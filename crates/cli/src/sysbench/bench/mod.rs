@@ -16,10 +16,10 @@ use crate::signals::Signals;
 use fairness::Shares;
 pub use kept::Kept;
 use prony_dialect::sysbench::{
-    Command, Compat, DONE, Driver, EVENTS_DONE, EXIT_FORCED, EXIT_LATE, FORCED_SHUTDOWN, Level,
-    NOT_CONNECTED, Progress, QUEUE_FULL, Report, Settings, THREADS_FAILED, TIME_DONE, checkpoint,
-    debug, drive_plan, failing_function, fatal, function_failed, progress, repeated, report,
-    threads_late,
+    Command, Compat, Counters, DONE, Driver, EVENTS_DONE, EXIT_FORCED, EXIT_LATE, FORCED_SHUTDOWN,
+    Level, NOT_CONNECTED, Progress, QUEUE_FULL, Report, Settings, THREADS_FAILED, TIME_DONE,
+    checkpoint, debug, drive_plan, failing_function, fatal, function_failed, progress, repeated,
+    report, threads_late,
 };
 use prony_drive::{ConnectError, Driven, Error, Hear, Incident, Job};
 use prony_plan::{DrivePlan, WorkloadPlan};
@@ -70,6 +70,11 @@ pub trait Texts {
 
     /// All threads have begun.
     fn begun(&self) {}
+
+    /// What was asked outside of threads since this was last asked: it stands in the report's counts.
+    fn outside(&self) -> Counters {
+        Counters::default()
+    }
 
     /// A line of `--report-interval`.
     fn progress(&self, figures: &Progress) -> String {
@@ -148,7 +153,7 @@ pub fn run(
             return Err(call.fails(&not_begun(bench, &error)));
         }
     };
-    let ended = tell_end(call, bench, &plan, &driven, &watch, told());
+    let ended = tell_end(call, bench, &plan, &driven, &mut watch, told());
     let (run, writer) = watch.end();
     let shares = bench.program.shares();
     store::finish(&plan, &driven, &shares, run, writer, signals.asked());
@@ -162,7 +167,7 @@ fn tell_end(
     bench: &Bench<'_>,
     plan: &DrivePlan,
     driven: &Driven,
-    watch: &Watch<'_>,
+    watch: &mut Watch<'_>,
     told: bool,
 ) -> Result<(), Ended> {
     if told {

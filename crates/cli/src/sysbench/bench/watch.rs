@@ -26,6 +26,9 @@ pub struct Watch<'a> {
     /// Since the last line, and since the last checkpoint or the start.
     line: Totals,
     whole: Totals,
+    /// What was asked outside of threads, since the same moments.
+    line_outside: Counters,
+    whole_outside: Counters,
     /// Latency since the last line or checkpoint: a checkpoint takes what the line would tell.
     times: Distribution<u64>,
     /// What users had done by the last checkpoint.
@@ -46,6 +49,8 @@ impl<'a> Watch<'a> {
             shape,
             line: Totals::new(0, shape),
             whole: Totals::new(0, shape),
+            line_outside: Counters::default(),
+            whole_outside: Counters::default(),
             times: Distribution::default(),
             done: Vec::new(),
             events: 0,
@@ -63,7 +68,8 @@ impl<'a> Watch<'a> {
     }
 
     /// The report at the end of a run of so many seconds.
-    pub fn report(&self, total_s: f64, unfinished: Option<u64>) {
+    pub fn report(&mut self, total_s: f64, unfinished: Option<u64>) {
+        self.gather();
         let compat = self.bench.settings.compat;
         self.tell(total_s, unfinished, true, |report| {
             self.bench.texts.report(report, compat)
@@ -84,7 +90,7 @@ impl<'a> Watch<'a> {
         let ms = |ns: f64| ns / 1e6;
         let report = Report {
             sql: self.bench.texts.sql(),
-            counters: counters(&self.whole.queries, all.committed),
+            counters: counters(&self.whole.queries, all.committed) + self.whole_outside,
             interval_s: self.whole.seconds(),
             total_s,
             latency: Latency {
@@ -102,6 +108,13 @@ impl<'a> Watch<'a> {
         self.call.log(Level::Notice, &text(&report));
     }
 
+    /// Takes what was asked outside of threads.
+    fn gather(&mut self) {
+        let more = self.bench.texts.outside();
+        self.line_outside = self.line_outside + more;
+        self.whole_outside = self.whole_outside + more;
+    }
+
     fn checkpoint(&mut self, at_s: u64, end_ns: u64, start_ns: u64) {
         let total_s = end_ns.saturating_sub(start_ns) as f64 / 1e9;
         let compat = self.bench.settings.compat;
@@ -109,6 +122,7 @@ impl<'a> Watch<'a> {
             self.bench.texts.checkpoint(at_s, report, compat)
         });
         self.whole = Totals::new(end_ns, self.shape);
+        self.whole_outside = Counters::default();
         self.times = Distribution::default();
         self.done = self.shares.so_far();
     }
@@ -120,7 +134,7 @@ impl<'a> Watch<'a> {
             at_s,
             threads: settings.threads,
             sql: self.bench.texts.sql(),
-            counters: counters(&self.line.queries, self.line.all().committed),
+            counters: counters(&self.line.queries, self.line.all().committed) + self.line_outside,
             interval_s: self.line.seconds(),
             percentile: settings.percentile,
             latency_ms: Histogram::of_distribution(&self.times).percentile_ms(settings.percentile),
@@ -132,6 +146,7 @@ impl<'a> Watch<'a> {
         let text = self.bench.texts.progress(&figures);
         self.call.log(Level::Notice, &text);
         self.line = Totals::new(end_ns, self.shape);
+        self.line_outside = Counters::default();
         self.times = Distribution::default();
     }
 }
@@ -172,8 +187,10 @@ impl Observer for Watch<'_> {
         if span.part == Part::Warmup {
             // What users did until now is no part of the report.
             self.done = self.shares.so_far();
+            self.bench.texts.outside();
             return;
         }
+        self.gather();
         self.line.add(row);
         self.whole.add(row);
         for tally in &row.interval.kinds {

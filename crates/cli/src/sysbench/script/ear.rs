@@ -4,12 +4,13 @@
 //! tell the same failure once a thread.
 
 use super::super::bench::Kept;
-use super::super::call::{Call, show, tell};
+use super::super::call::{Call, advise, show, tell};
 use super::super::connection;
 use crate::signals::Signals;
 use prony_dialect::sysbench::{
-    Database, Driver, Level, Script, THREADS_FAILED, driver, fatal, function_failed, mysql_failed,
-    mysql_not_prepared, pgsql_failed, pgsql_not_prepared, repeated, threads_late, warning,
+    Database, Driver, Level, Script, THREADS_FAILED, advice, driver, fatal, function_failed,
+    mysql_failed, mysql_next_failed, mysql_not_prepared, pgsql_failed, pgsql_not_prepared,
+    repeated, threads_late, warning,
 };
 use prony_server::control::{Error, Failure};
 use prony_workload::lua::{Listener, SqlFailure, Step};
@@ -162,9 +163,14 @@ impl Listener for Ear {
         let lines = match (self.driver, failure.step) {
             (Driver::Mysql, Step::Prepare) => mysql_not_prepared(number, said),
             (Driver::Pgsql, Step::Prepare) => pgsql_not_prepared(said),
+            (Driver::Mysql, Step::Next | Step::NextExecuted) => {
+                mysql_next_failed(failure.step == Step::NextExecuted, number, said, sql)
+            }
             (Driver::Mysql, step) => mysql_failed(step == Step::Execute, number, said, sql),
             (Driver::Pgsql, step) => pgsql_failed(step == Step::Execute, FATAL_ERROR, said, sql),
         };
+        let state = String::from_utf8_lossy(&failure.error.code);
+        advise(advice(self.driver, number, &state));
         self.log(Level::Fatal, &lines);
     }
 

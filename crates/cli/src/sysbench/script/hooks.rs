@@ -10,7 +10,7 @@ use super::says;
 use prony_dialect::sysbench::{
     Compat, Counters, Progress, Report, Settings, checkpoint, progress, report,
 };
-use prony_workload::lua::{Figures, Refused, Reporter, Script};
+use prony_workload::lua::{Figures, Outside, Refused, Reporter, Script};
 use std::cell::Cell;
 
 /// A script's reports.
@@ -109,6 +109,24 @@ impl Texts for Hooks<'_> {
 
     fn begun(&self) {
         self.ear.begins(false);
+    }
+
+    fn outside(&self) -> Counters {
+        let Outside {
+            reads,
+            writes,
+            others,
+            errors,
+            reconnects,
+        } = self.script.outside();
+        Counters {
+            events: 0,
+            reads,
+            writes,
+            others,
+            errors,
+            reconnects,
+        }
     }
 
     fn progress(&self, figures: &Progress) -> String {

@@ -8,8 +8,9 @@ use super::ear::Ear;
 use super::refuses;
 use prony_dialect::sysbench::{
     Compat, Driver, NO_DRIVER, NOT_CONNECTED, Printed, Random as AskedRandom, Script, ScriptSource,
-    Sort, driver, find_option,
+    Sort, driver, find_option, ps_mode,
 };
+use prony_plan::QueryMode;
 use prony_workload::lua::{self, Given, Random, Settings, Value};
 use prony_workload::oltp::distribution::Distribution;
 use std::io::{IsTerminal, Read};
@@ -55,6 +56,7 @@ pub fn of(
         threads: settings.threads,
         driver,
         server: server.as_ref().ok().map(|(_, target)| target.clone()),
+        mode: ps_mode(database).unwrap_or(QueryMode::Prepared),
         no_driver: missing(server, NO_DRIVER),
         no_server: missing(server, NOT_CONNECTED),
         ignored: database.mysql.ignored.clone(),

@@ -246,6 +246,35 @@ fn a_prepare_that_is_broken_off_names_sysbenchs_own_commands_once() {
 }
 
 #[test]
+fn an_error_comes_with_what_to_do_once_and_not_in_the_log() {
+    for driver in [Driver::Mysql, Driver::Pgsql] {
+        let name = match driver {
+            Driver::Mysql => "mysql",
+            Driver::Pgsql => "pgsql",
+        };
+        let bench = Bench::new(driver, &format!("sb_hints_{name}"));
+        let script = "function thread_init() con = sysbench.sql.driver():connect() end \
+                      function event() con:query('select * from nosuch') end";
+        std::fs::write(bench.home.join("nosuch.lua"), script).expect("a file");
+        let prepare = "prony: hint: prepare the tables first";
+        let account = format!("prony: hint: check --{name}-user and --{name}-password");
+        let wrong = format!("--{name}-password=wrong oltp_read_only");
+        for (words, hint) in [
+            ("--threads=4 oltp_read_only run".to_owned(), prepare),
+            ("--threads=4 ./nosuch.lua run".to_owned(), prepare),
+            ("--events=1 oltp_insert run".to_owned(), prepare),
+            (format!("--threads=4 {wrong} run"), &account),
+            (format!("{wrong} prepare"), &account),
+        ] {
+            let ended = bench.sysbench(&words);
+            assert_eq!(ended.code, Some(1), "{ended:?}");
+            assert_eq!(ended.err.matches(hint).count(), 1, "{words}: {ended:?}");
+            assert!(!ended.out.contains("hint: "), "{ended:?}");
+        }
+    }
+}
+
+#[test]
 fn servers_take_turns_in_the_order_of_their_connections() {
     let bench = Bench::new(Driver::Mysql, "sb_turns");
     bench

@@ -42,11 +42,16 @@ function thread_run(id)
 end
 core.thread_run = thread_run
 
+-- The text of what was thrown; of an error that begins an event anew, where there is none, the server's words:
+-- sysbench has "(not a string)" there.
+local function thrown(problem)
+   return type(problem) == "table" and problem.sql_errmsg or core.text(problem)
+end
+
 local function call(name, f, ...)
    local ok, problem = xpcall(f, located, ...)
    if not ok then
-      local text = type(problem) == "table" and problem.sql_errmsg or core.text(problem)
-      ask(core.FAIL, name, text)
+      ask(core.FAIL, name, thrown(problem))
    end
    return problem
 end
@@ -112,7 +117,7 @@ function core.call(name, ...)
    if type(f) == "function" then
       local ok, problem = pcall(f, ...)
       if not ok then
-         error({ name = name, text = core.text(problem) }, 0)
+         error({ name = name, text = thrown(problem) }, 0)
       end
    end
 end

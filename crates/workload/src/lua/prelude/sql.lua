@@ -269,7 +269,8 @@ function connection:bulk_insert_done()
    return 0
 end
 
--- 1.1: further results of a statement. The loop has taken them all together; the first was answered.
+-- 1.1: further results of a statement. The loop has taken them all together; the first was answered. Where
+-- a later statement failed, its error stands in place of its result.
 local function next_result(con)
    if con ~= current then
       turn_to(con, 3)
@@ -279,8 +280,8 @@ local function next_result(con)
    if place >= ask(core.RESULTS) then
       return nil
    end
-   rs.nrows, rs.nfields = ask(core.RESULT, place)
-   rs.place, rs.rows = place, nil
+   answered(con, "", 3, ask(core.RESULT, place))
+   rs.place = place
    return rs
 end
 
