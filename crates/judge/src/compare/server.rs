@@ -4,7 +4,7 @@
 
 use super::rules::{FOR_REFERENCE, OTHER_PROMISE, PROMISES, plain};
 use super::{Difference, difference, pairs};
-use prony_store::{Run, ServerState, Severity};
+use prony_store::{Durability, Run, ServerState, Severity};
 
 /// Settings that decide memory, parallelism, the log and housekeeping: each may explain a difference.
 /// Those of a promise are weighed elsewhere, all others are for reference.
@@ -104,7 +104,8 @@ pub(super) fn reading(run: &Run) -> String {
     let seen = SEEN.each_ref().map(|(_, _, read, _)| read(run));
     // How many there are decides which of them are looked at.
     let all = run.server.settings.len() >= ALL_SETTINGS;
-    format!("{told:?} {all} {seen:?}")
+    let survives = promised(run).map(Durability::words);
+    format!("{told:?} {all} {survives:?} {seen:?}")
 }
 
 pub(super) fn settings(a: &Run, b: &Run) -> Vec<Difference> {
@@ -132,16 +133,14 @@ pub(super) fn settings(a: &Run, b: &Run) -> Vec<Difference> {
         .collect()
 }
 
+/// Why it matters that the tables of one side were not seen.
+const NOT_KNOWN: &str =
+    "tables without a log are faster, and one of the servers may have some that were not seen";
+
 type Read = fn(&Run) -> Option<String>;
 
 /// What is seen of a server: how it is read, and what it means when two readings differ.
-const SEEN: [(&str, Severity, Read, &str); 4] = [
-    (
-        "durability",
-        Severity::Invalid,
-        |run| Some(before(run)?.durability.as_ref()?.class.clone()),
-        OTHER_PROMISE,
-    ),
+const SEEN: [(&str, Severity, Read, &str); 3] = [
     (
         "replication",
         Severity::Invalid,
@@ -171,7 +170,22 @@ pub(super) fn seen(a: &Run, b: &Run) -> Vec<Difference> {
     let found = SEEN.iter().filter_map(|(what, severity, read, why)| {
         difference(*severity, what, read(a)?, read(b)?, why)
     });
-    found.collect()
+    durability(a, b).into_iter().chain(found).collect()
+}
+
+/// Another class is another promise. Of one class both promise the same as far as it is known: where
+/// the tables of one were not seen, some of them may be without a log, and so faster.
+fn durability(a: &Run, b: &Run) -> Option<Difference> {
+    let (of_a, of_b) = (promised(a)?, promised(b)?);
+    let (severity, why) = match of_a.class == of_b.class {
+        true => (Severity::Caveat, NOT_KNOWN),
+        false => (Severity::Invalid, OTHER_PROMISE),
+    };
+    difference(severity, "durability", of_a.words(), of_b.words(), why)
+}
+
+fn promised(run: &Run) -> Option<&Durability> {
+    before(run)?.durability.as_ref()
 }
 
 fn before(run: &Run) -> Option<&ServerState> {
@@ -198,6 +212,40 @@ mod tests {
         assert_eq!(names(&watched(), &other), ["durability", "server's CPUs"]);
         assert_eq!(compare(&watched(), &other).verdict, Verdict::NotComparable);
         assert_eq!(names(&healthy(), &other), [""; 0], "one was not looked at");
+    }
+
+    #[test]
+    fn durability_that_is_not_known_is_not_the_same() {
+        let unknown = |class: &str| {
+            let mut run = watched();
+            let before = observed_mut(&mut run).before.as_mut().unwrap();
+            before.durability = Some(Durability {
+                class: class.to_owned(),
+                tables_unknown: true,
+                ..Durability::default()
+            });
+            run
+        };
+        let found = compare(&watched(), &unknown("D3"));
+        assert_eq!(found.verdict, Verdict::WithCaveats);
+        let [one] = &found.differences[..] else {
+            panic!("{found:?}");
+        };
+        assert_eq!(
+            (one.what.as_str(), one.a.as_str(), one.b.as_str()),
+            ("durability", "D3", "D3, unlogged tables not known")
+        );
+        assert_eq!(one.severity, Severity::Caveat);
+        assert_eq!(
+            compare(&unknown("D3"), &unknown("D3")).verdict,
+            Verdict::Comparable
+        );
+        assert_eq!(
+            compare(&watched(), &unknown("D1")).verdict,
+            Verdict::NotComparable
+        );
+        // Nor are they repeats of the same reading, of which one stands for all.
+        assert_ne!(reading(&watched()), reading(&unknown("D3")));
     }
 
     #[test]
