@@ -137,7 +137,15 @@ pub(crate) fn durability(run: &Run) -> Option<Check> {
                 "Durability class {}: a crash empties what tables there are without a log.",
                 durability.words()
             );
-            let advice = "Let the role read pg_class, or see by hand that its tables have a log.";
+            let advice = match run.server.engine.as_str() {
+                "postgresql" => {
+                    "Let the role read pg_class, or see by hand that its tables have a log."
+                }
+                _ => {
+                    "See by hand, with SHOW TABLE STATUS, that its tables are of InnoDB or another \
+                     engine with a log; the stored run says why information_schema could not be asked."
+                }
+            };
             return found("durability", Severity::Caveat, finding, advice);
         }
         _ => return None,
@@ -247,6 +255,13 @@ mod tests {
         assert_eq!(check.severity, Severity::Caveat);
         let said = "Durability class D3, unlogged tables not known";
         assert!(check.finding.starts_with(said), "{check:?}");
+        assert!(check.advice.contains("pg_class"), "{check:?}");
+        for engine in ["mysql", "mariadb"] {
+            run.server.engine = engine.to_owned();
+            let advice = durability(&run).unwrap().advice;
+            assert!(advice.contains("information_schema"), "{advice}");
+            assert!(!advice.contains("pg_class"), "{advice}");
+        }
         assert_eq!(durability(&watched()), None);
     }
 
