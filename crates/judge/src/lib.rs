@@ -198,7 +198,7 @@ mod tests {
         let rows = rest.lines().filter_map(|line| line.strip_prefix("//! | "));
         let firsts: Vec<&str> = rows.filter_map(|row| row.split(" | ").next()).collect();
         let sources = [
-            include_str!("price/mod.rs"),
+            include_str!("price/remarks.rs"),
             include_str!("audit/mod.rs"),
             include_str!("audit/mix.rs"),
             include_str!("audit/relations.rs"),

@@ -82,8 +82,10 @@
 //! | --- | --- | --- |
 //! | `old-prices` | caveat | may be older than 90 days |
 //! | `example-prices` | caveat | the sheet is an example that comes with Prony |
-//! | `durability-unknown` | caveat | the runs do not say what a commit survives |
+//! | `durability-unknown` | caveat | the runs do not say what a commit survives, or whether there are tables without a log |
 //! | `run-caveats` | caveat | a run has any |
+//! | `repeats-differ` | caveat | repeats behind one price differ in what has to be weighed, such as the server's CPUs |
+//! | `repeats-missing` | caveat | an experiment meant more repeats than stand behind a price |
 //! | `replicas-unknown` | note | the runs do not say how many replicas there were |
 //! | `same-run` | caveat | one run prices two configurations |
 //! | `one-run` | note | one run alone |

@@ -173,8 +173,40 @@ fn merged(first: &[&Run], second: &[&Run]) -> Vec<Difference> {
     joined(found)
 }
 
+/// A thing in which repeats of one thing are not alike.
+pub(crate) struct Unlike {
+    pub severity: Severity,
+    pub what: String,
+    /// How it is in them, each reading once; one alone where that stands against all of them.
+    pub readings: Vec<String>,
+}
+
+/// In what runs are not alike that are meant to be repeats of one thing, the worst first.
+pub(crate) fn unlike(runs: &[&Run]) -> Vec<Unlike> {
+    let mut all = readings(runs).all;
+    all.sort_by_key(|(one, ..)| std::cmp::Reverse(one.severity));
+    let each = all.into_iter().map(|(one, mut readings, of_b)| {
+        for reading in of_b {
+            if !readings.contains(&reading) {
+                readings.push(reading);
+            }
+        }
+        Unlike {
+            severity: one.severity,
+            what: one.what,
+            readings,
+        }
+    });
+    each.collect()
+}
+
 /// What differs among the runs of one side.
 fn among(runs: &[&Run]) -> Vec<Difference> {
+    joined(readings(runs))
+}
+
+/// The differences of all pairs of one side.
+fn readings(runs: &[&Run]) -> Readings {
     let groups = groups(runs);
     let mut found = Readings::default();
     for (place, group) in groups.iter().enumerate() {
@@ -186,7 +218,7 @@ fn among(runs: &[&Run]) -> Vec<Difference> {
             add(&mut found, differences(group[0], other[0]));
         }
     }
-    joined(found)
+    found
 }
 
 /// The runs in groups of the same reading, so that one of each is compared: of hundreds of repeats all

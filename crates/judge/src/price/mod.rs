@@ -17,13 +17,13 @@
 mod load;
 mod point;
 mod rank;
+mod remarks;
 
 pub use load::{Answer, Candidate, Demand};
 pub use point::{Interval, Point};
 pub use rank::{Obstacle, Ranking};
 
-use crate::compare::sides::{Side, compare_sides};
-use crate::thresholds::PRICE_OLD_DAYS;
+use crate::compare::sides::{Unlike, unlike};
 pub use prony_plan::sheet::{AsOf, Configuration, Sheet};
 
 use prony_store::{Check, Run, Severity};
@@ -62,7 +62,8 @@ pub struct Prices {
     pub today: String,
     /// Share of the throughput that is used, in figures `at that utilisation`.
     pub utilisation: f64,
-    /// Each configuration with like runs on it, those of an experiment by its variants, in the order in which they were given.
+    /// Each configuration with like runs on it, those of an experiment by its variants, in the order in
+    /// which they were given.
     pub points: Vec<Point>,
     /// Runs that have no price, and why.
     pub refused: Vec<Refused>,
@@ -154,7 +155,7 @@ pub fn price(offers: &[Offer<'_>], terms: &Terms) -> Result<Prices, PriceError> 
     let answer = terms
         .demand
         .map(|demand| load::answer(&groups, &points, &demand, terms));
-    let mut remarks = remarks(&groups, &points);
+    let mut remarks = remarks::remarks(&groups, &points);
     remarks.sort_by_key(|remark| std::cmp::Reverse(remark.severity));
     Ok(Prices {
         currency: currency.to_owned(),
@@ -170,17 +171,21 @@ pub fn price(offers: &[Offer<'_>], terms: &Terms) -> Result<Prices, PriceError> 
 
 /// What keeps runs from being repeats of one thing, as `compare` sees those of a side.
 fn mixed(group: &[Offer<'_>]) -> Option<Mixed> {
-    let side = Side {
-        name: String::new(),
-        runs: group.iter().map(|offer| offer.run).collect(),
-    };
-    let unlike = compare_sides(&[side]).sides.pop()?.unlike;
-    let of_it = unlike.into_iter().map(|one| match one.a == one.b {
-        true => format!("{} {}", one.what, one.a),
-        false => format!("{} {} or {}", one.what, one.a, one.b),
-    });
-    let of_it: Vec<String> = of_it.collect();
-    (!of_it.is_empty()).then(|| Mixed(of_it.join("; ")))
+    let mut found = unlike(&runs(group));
+    found.retain(|one| one.severity == Severity::Invalid);
+    (!found.is_empty()).then(|| Mixed(in_words(&found)))
+}
+
+fn runs<'a>(group: &[Offer<'a>]) -> Vec<&'a Run> {
+    group.iter().map(|offer| offer.run).collect()
+}
+
+/// Each thing with its readings: `fsync on or off; scale 1 or 2`.
+fn in_words(unlike: &[Unlike]) -> String {
+    let each = unlike
+        .iter()
+        .map(|one| format!("{} {}", one.what, one.readings.join(" or ")));
+    each.collect::<Vec<_>>().join("; ")
 }
 
 /// How runs differ that were to be repeats.
@@ -195,126 +200,6 @@ impl Mixed {
             advice: "Price those alone that are: ID, with a comma is one run by itself.".to_owned(),
         }
     }
-}
-
-/// A remark that holds for several configurations alike.
-struct Remark {
-    id: &'static str,
-    severity: Severity,
-    names: Vec<String>,
-    text: String,
-    advice: &'static str,
-}
-
-/// What is to be known about the figures.
-fn remarks(groups: &[Vec<Offer<'_>>], points: &[Point]) -> Vec<Check> {
-    let mut found: Vec<Remark> = Vec::new();
-    for (group, point) in groups.iter().zip(points) {
-        for (id, severity, text, advice) in of_point(group, point, points) {
-            let known = found
-                .iter_mut()
-                .find(|one| one.id == id && one.text == text);
-            match known {
-                Some(known) if known.names.contains(&point.name()) => {}
-                Some(known) => known.names.push(point.name()),
-                None => found.push(Remark {
-                    id,
-                    severity,
-                    names: vec![point.name()],
-                    text,
-                    advice,
-                }),
-            }
-        }
-    }
-    let checks = found.into_iter().filter_map(|one| {
-        let finding = format!("{}: {}", one.names.join(", "), one.text);
-        crate::found(one.id, one.severity, finding, one.advice)
-    });
-    checks.collect()
-}
-
-type Found = (&'static str, Severity, String, &'static str);
-
-/// The same of one point: id, severity, text and advice.
-fn of_point(group: &[Offer<'_>], point: &Point, points: &[Point]) -> Vec<Found> {
-    use Severity::{Caveat, Note};
-    let days = |days: i64| crate::words::count(days.unsigned_abs(), "day");
-    let replicas = crate::words::count(point.replicas_paid.into(), "replica");
-    let same = points.iter().any(|other| {
-        other.configuration != point.configuration
-            && other.runs.iter().any(|run| point.runs.contains(run))
-    });
-    let each = [
-        (
-            group[0].sheet.example,
-            "example-prices",
-            Caveat,
-            "the prices are an example, and nobody's offer.".to_owned(),
-            "Write down your own prices.",
-        ),
-        (
-            point.age_days > PRICE_OLD_DAYS,
-            "old-prices",
-            Caveat,
-            format!(
-                "prices as of {}, up to {} old.",
-                point.as_of,
-                days(point.age_days)
-            ),
-            "Look them up again, and write the new date down.",
-        ),
-        (
-            same,
-            "same-run",
-            Caveat,
-            "priced by a run that prices another configuration too.".to_owned(),
-            "That is right only where both are the same machine at two prices.",
-        ),
-        (
-            point.durability.is_none(),
-            "durability-unknown",
-            Caveat,
-            "the runs do not say what a commit survives.".to_owned(),
-            "A server that promises less about a commit is faster for the same money.",
-        ),
-        (
-            !point.caveats.is_empty(),
-            "run-caveats",
-            Caveat,
-            format!("the runs have caveats: {}.", point.caveats.join(", ")),
-            "See prony show.",
-        ),
-        (
-            point.replicas_seen.is_none(),
-            "replicas-unknown",
-            Note,
-            format!("{replicas} paid for; the runs do not say how many there were."),
-            "See that what was measured had as many.",
-        ),
-        (
-            point.runs.len() < 2,
-            "one-run",
-            Note,
-            "one run, so nothing says how far another would differ.".to_owned(),
-            "Repeat it, at least three times; the median is priced.",
-        ),
-        (
-            point
-                .repeats_meant
-                .is_some_and(|meant| meant > point.runs.len()),
-            "repeats-missing",
-            Caveat,
-            format!(
-                "{} repeats of its variant stand behind it.",
-                point.runs_in_words()
-            ),
-            "Those that are left out might move the median.",
-        ),
-    ];
-    let told = each.into_iter().filter(|one| one.0);
-    told.map(|(_, id, severity, text, advice)| (id, severity, text, advice))
-        .collect()
 }
 
 #[cfg(test)]

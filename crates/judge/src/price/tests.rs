@@ -461,3 +461,63 @@ fn runs_that_are_no_repeats_of_one_thing_have_no_median() {
         prices.refused
     );
 }
+
+#[test]
+fn repeats_on_other_machines_have_a_median_that_says_so() {
+    let sheet = two();
+    let on = |id: &str, cpus: u32, version: &str| {
+        let mut run = run(id, 10_000.0);
+        run.server.version = version.to_owned();
+        observed_mut(&mut run).machine.cpus = Some(cpus);
+        (0, run)
+    };
+    let told = |runs: &[(usize, Run)]| {
+        let prices = price(&offers(&sheet, runs), &terms()).unwrap();
+        assert_eq!(prices.points[0].runs.len(), runs.len(), "{prices:?}");
+        let remarks = prices.remarks.into_iter();
+        let found = remarks.filter(|one| one.id == "repeats-differ");
+        found
+            .map(|one| (one.severity, one.finding))
+            .collect::<Vec<_>>()
+    };
+    let three = [on("x", 4, "17"), on("y", 16, "17"), on("z", 8, "18")];
+    let text = "a: its runs are not alike: server's CPUs 4 or 16 or 8; server version 17 or 18.";
+    assert_eq!(told(&three), [(Severity::Caveat, text.to_owned())]);
+    assert_eq!(told(&[on("x", 4, "17"), on("y", 4, "17")]), []);
+    assert_eq!(told(&three[..1]), []);
+    // What stands against a run by itself is told of it, and no difference of the repeats.
+    let mut doubtful = on("y", 4, "17");
+    doubtful.1.checks = vec![Check {
+        id: "order".into(),
+        severity: Severity::Caveat,
+        finding: String::new(),
+        advice: String::new(),
+    }];
+    assert_eq!(told(&[on("x", 4, "17"), doubtful]), []);
+}
+
+#[test]
+fn tables_that_were_not_seen_do_not_keep_from_ranking_and_are_told() {
+    let sheet = two();
+    let mut unseen = watched();
+    let before = observed_mut(&mut unseen).before.as_mut().unwrap();
+    before.replication = Some("none".to_owned());
+    let seen = unseen.clone();
+    let before = observed_mut(&mut unseen).before.as_mut().unwrap();
+    before.durability.as_mut().unwrap().tables_unknown = true;
+    let told = |runs: &[(usize, Run)]| {
+        let prices = price(&offers(&sheet, runs), &terms()).unwrap();
+        assert_eq!(prices.ranking.unwrap().obstacles, []);
+        let remarks = prices.remarks.into_iter();
+        let found = remarks.filter(|one| one.id == "durability-unknown");
+        found.map(|one| one.finding).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&[(0, seen.clone()), (1, seen.clone())]), [""; 0]);
+    let text = "b: the runs do not say whether there are tables without a log.";
+    assert_eq!(told(&[(0, seen.clone()), (1, unseen.clone())]), [text]);
+    // Another class is another promise, known or not.
+    let before = observed_mut(&mut unseen).before.as_mut().unwrap();
+    before.durability.as_mut().unwrap().class = "D1".to_owned();
+    let prices = price(&offers(&sheet, &[(0, seen), (1, unseen)]), &terms()).unwrap();
+    assert_eq!(prices.ranking.unwrap().obstacles[0].what, "durability");
+}
