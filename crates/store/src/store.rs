@@ -103,8 +103,20 @@ impl RunStore {
     /// # Errors
     /// If there is none, or more than one, or it cannot be read.
     pub fn load(&self, asked: &str) -> Result<Run, StoreError> {
+        Ok(self.load_from(asked)?.0)
+    }
+
+    /// The same, with the file that it was read from.
+    ///
+    /// # Errors
+    /// Those of [`RunStore::load`].
+    pub fn load_from(&self, asked: &str) -> Result<(Run, PathBuf), StoreError> {
+        let file = || {
+            let path = PathBuf::from(asked);
+            Ok((load_path(&path)?, path))
+        };
         if asked.contains('/') {
-            return load_path(Path::new(asked));
+            return file();
         }
         if asked == "last" {
             let runs = self.list(&Filter::default())?.runs;
@@ -116,9 +128,7 @@ impl RunStore {
         }
         match self.find(asked) {
             Ok(id) => self.load_id(&id),
-            Err(StoreError::NotFound { .. }) if Path::new(asked).is_file() => {
-                load_path(Path::new(asked))
-            }
+            Err(StoreError::NotFound { .. }) if Path::new(asked).is_file() => file(),
             Err(error) => Err(error),
         }
     }
@@ -270,15 +280,16 @@ impl RunStore {
         index.summaries()
     }
 
-    fn load_id(&self, id: &str) -> Result<Run, StoreError> {
+    fn load_id(&self, id: &str) -> Result<(Run, PathBuf), StoreError> {
         // A journal may become a document between two looks.
         for _ in 0..2 {
             if let Journal::Live(run) | Journal::Dead(run) = self.journal(id)? {
-                return Ok(*run);
+                return Ok((*run, self.journal_path(id)));
             }
-            match read_document(&self.document_path(id)) {
+            let path = self.document_path(id);
+            match read_document(&path) {
                 Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
-                done => return done,
+                done => return Ok((done?, path)),
             }
         }
         Err(StoreError::NotFound {

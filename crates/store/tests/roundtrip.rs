@@ -220,6 +220,14 @@ fn finds_by_beginning_and_by_path() {
     let copy = folder.path().join("copy.json");
     std::fs::copy(folder.runs().join(format!("{one}.json")), &copy).unwrap();
     assert_eq!(store.load(copy.to_str().unwrap()).unwrap().id, one);
+    // The file that was read is named, and not another one of the same run.
+    let from = |asked: &str| store.load_from(asked).unwrap().1;
+    assert_eq!(from(copy.to_str().unwrap()), copy);
+    assert_eq!(from("20260102"), folder.runs().join(format!("{one}.json")));
+    let mut live = run();
+    let _writer = store.begin(&mut live).unwrap();
+    let journal = folder.runs().join(format!("{}.jsonl", live.id));
+    assert_eq!(from(&live.id), journal);
 }
 
 #[test]

@@ -59,7 +59,8 @@ fn row(summary: &Summary) -> Row {
 /// Shows one run.
 pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let store = RunStore::open(None).map_err(|error| failure(&error))?;
-    let run = store.load(&args.run).map_err(|error| failure(&error))?;
+    let loaded = store.load_from(&args.run);
+    let (run, document) = loaded.map_err(|error| failure(&error))?;
     let format = args.format;
     if format.hdr_log {
         return hdr_log(&run);
@@ -79,25 +80,13 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         } else if format.rates {
             csv::rates(out, &run)
         } else {
-            let document = document(&store, &run, &args.run);
             let stored = Stored::Before {
-                document: &document,
+                document: &document.display().to_string(),
             };
             terminal::write(out, style, &run, Some(stored))
         }
     })?;
     Ok(Exit::Fine)
-}
-
-/// The file that a run was read from, for a person.
-fn document(store: &RunStore, run: &Run, asked: &str) -> String {
-    let folder = store.folder().join("runs");
-    let mut files = ["json", "jsonl"]
-        .map(|end| folder.join(format!("{}.{end}", run.id)))
-        .into_iter();
-    // A file that was named as such may be anywhere.
-    let own = files.find(|file| !asked.contains('/') && file.is_file());
-    own.map_or_else(|| asked.to_owned(), |file| file.display().to_string())
 }
 
 /// Its distributions, for other tools.
