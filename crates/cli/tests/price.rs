@@ -137,6 +137,70 @@ fn the_usual_sheet_is_read_and_a_guess_is_refused() {
 }
 
 #[test]
+fn a_sheet_may_list_runs_with_commas() {
+    let home = Home::new("listed");
+    let ids = [10_000.0, 12_000.0, 25_000.0].map(|tps| home.keep(tps, 8.0));
+    let list = format!("{}, {}", ids[0], ids[1]);
+    let prices = home.file("sheet.toml", &sheet([&list, &ids[2]], "2026-11"));
+    let of = |runs: &[&str]| {
+        let text = home.says(
+            &[&["price", "--json", "--sheet", &prices], runs].concat(),
+            0,
+        );
+        let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let points = read["points"].as_array().expect("points").clone();
+        let told = points.iter().map(|one| {
+            let name = one["configuration"].as_str().expect("a name");
+            (name.to_owned(), one["tps"].as_f64().expect("TPS"))
+        });
+        told.collect::<Vec<_>>()
+    };
+    let (small, big) = ("small".to_owned(), "big".to_owned());
+    assert_eq!(
+        of(&[]),
+        [(small.clone(), 11_000.0), (big.clone(), 25_000.0)]
+    );
+    for (place, tps) in [(0, 10_000.0), (1, 12_000.0)] {
+        assert_eq!(of(&[&ids[place]]), [(small.clone(), tps)]);
+    }
+    assert_eq!(of(&[&list]), [(small.clone(), 11_000.0)]);
+    assert_eq!(
+        of(&[&ids[2], &ids[1]]),
+        [(big, 25_000.0), (small, 12_000.0)]
+    );
+    // A document outside the store is the one that the sheet names by the same word.
+    let copy = home.0.join("copy.json").display().to_string();
+    let stored = home.0.join("runs").join(format!("{}.json", ids[0]));
+    let text = std::fs::read_to_string(stored).expect("it is kept");
+    home.file("copy.json", &text.replace(&ids[0], "elsewhere"));
+    let list = format!("{},{copy}", ids[1]);
+    let named = home.file("named.toml", &sheet([&list, &ids[2]], "2026-11"));
+    let text = home.says(&["price", &copy, "--json", "--sheet", &named], 0);
+    let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(read["points"][0]["configuration"], "small");
+}
+
+#[test]
+fn the_document_that_was_read_is_named() {
+    let home = Home::new("read");
+    let id = home.keep(10_000.0, 15.0);
+    let stored = home.0.join("runs").join(format!("{id}.json"));
+    let told = format!("Read from {}\n", stored.display());
+    assert!(home.says(&["show", "last"], 0).ends_with(&told));
+    // A copy in the current folder is another file, though it has the id of a run in the store.
+    std::fs::copy(&stored, home.0.join("copy.json")).expect("a copy");
+    let shown = std::process::Command::new(env!("CARGO_BIN_EXE_prony"))
+        .args(["show", "copy.json"])
+        .current_dir(&home.0)
+        .env("PRONY_HOME", &home.0)
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("it starts");
+    let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(text.ends_with("Read from copy.json\n"), "{text}");
+}
+
+#[test]
 fn an_output_that_cannot_be_right_ends_with_7_and_has_no_price() {
     let home = Home::new("wrong");
     let wrong = report(10_000.0, 15.0).replace("clients: 64", "clients: 32");

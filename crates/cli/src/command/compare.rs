@@ -132,11 +132,8 @@ fn sides(store: &RunStore, asked: &[String]) -> Result<Vec<Loaded>, Failure> {
 /// One argument: a run, several, or the variants of an experiment.
 pub(super) fn side(store: &RunStore, asked: &str, meant: Meant) -> Result<Vec<Loaded>, Failure> {
     let load = |name: &str| store.load(name).map_err(|error| store_failure(&error));
-    let several = asked.contains(',') && !Path::new(asked).is_file();
-    if several {
-        let names = asked.split(',').map(str::trim);
-        let runs = names.filter(|name| !name.is_empty()).map(load);
-        let runs: Vec<Run> = runs.collect::<Result<_, _>>()?;
+    if let Some(names) = listed(asked) {
+        let runs: Vec<Run> = names.into_iter().map(load).collect::<Result<_, _>>()?;
         if runs.is_empty() {
             let what = "a side has no run";
             return Err(Failure::new(
@@ -164,6 +161,13 @@ pub(super) fn side(store: &RunStore, asked: &str, meant: Meant) -> Result<Vec<Lo
         found.retain(|side| side.name == of.variant);
     }
     Ok(found)
+}
+
+/// The names between commas; nothing where it is no list: a file may have the sign in its name.
+pub(super) fn listed(asked: &str) -> Option<Vec<&str>> {
+    let several = asked.contains(',') && !Path::new(asked).is_file();
+    let names = asked.split(',').map(str::trim);
+    several.then(|| names.filter(|name| !name.is_empty()).collect())
 }
 
 /// The variant that all of them are of; empty where they are not of one.

@@ -3,7 +3,7 @@
 //! In: price sheets and the store. Out: what throughput costs. Must never: go on without a sheet, or
 //! guess on which configuration a run was measured.
 
-use super::compare::{Meant, side};
+use super::compare::{Meant, listed, side};
 use super::stored::failure as store_failure;
 use super::{output, plan};
 use crate::args::PriceArgs;
@@ -12,6 +12,7 @@ use prony_judge::price::{AsOf, Configuration, Demand, Offer, Sheet, Terms};
 use prony_report::html::SheetText;
 use prony_report::{price, text::system_error};
 use prony_store::{Run, RunStore};
+use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -152,6 +153,7 @@ pub(super) fn place(
         1 => Meant::Experiment,
         _ => Meant::Variant,
     };
+    let known = LazyCell::new(|| known(sheets, store));
     let mut placed = Vec::new();
     for asked in asked {
         // A file may have the sign in its name: only a configuration's name counts before it.
@@ -170,7 +172,7 @@ pub(super) fn place(
             _ => failure,
         })?;
         for side in sides {
-            let place = said(asked, &side.runs, sheets, store)?;
+            let place = said(asked, &side.runs, sheets, &known)?;
             add(&mut placed, side.runs, place);
         }
     }
@@ -195,21 +197,49 @@ fn add(placed: &mut Vec<Placed>, runs: Vec<Run>, (sheet, configuration): (usize,
     }
 }
 
+/// A run that a sheet names, with the places of the sheet and the configuration.
+struct Known {
+    place: (usize, usize),
+    /// Its id; of a document outside the store the word of the sheet.
+    name: String,
+}
+
+/// The runs that the sheets name: the store is asked once for each, however many are priced.
+fn known(sheets: &[Sheet], store: &RunStore) -> Vec<Known> {
+    let mut known = Vec::new();
+    for (sheet, place, one) in all(sheets) {
+        for word in one.runs.iter().flat_map(|word| words(word)) {
+            known.push(Known {
+                place: (sheet, place),
+                name: store.find(word).unwrap_or_else(|_| word.to_owned()),
+            });
+        }
+    }
+    known
+}
+
+/// The names in an argument, of which there may be several with commas between.
+fn words(asked: &str) -> Vec<&str> {
+    listed(asked).unwrap_or_else(|| vec![asked])
+}
+
 /// Where the sheets say that some repeats were measured: places of the sheet and the configuration.
 fn said(
     asked: &str,
     runs: &[Run],
     sheets: &[Sheet],
-    store: &RunStore,
+    known: &[Known],
 ) -> Result<(usize, usize), Failure> {
-    let of_it = |named: &String| runs.iter().any(|run| is(named, run, asked, store));
-    let matching: Vec<(usize, usize)> = all(sheets)
-        .filter(|(_, _, one)| one.runs.iter().any(of_it))
-        .map(|(sheet, place, _)| (sheet, place))
-        .collect();
+    let asked = words(asked);
+    let is_of = |name: &str| asked.contains(&name) || runs.iter().any(|run| run.id == name);
+    let named = |place: &(usize, usize)| {
+        let mut of_it = known.iter().filter(|one| one.place == *place);
+        of_it.any(|one| is_of(&one.name))
+    };
     let only: Vec<(usize, usize)> = all(sheets)
         .map(|(sheet, place, _)| (sheet, place))
         .collect();
+    let matching: Vec<(usize, usize)> = only.iter().copied().filter(named).collect();
     match (&matching[..], &only[..]) {
         ([place], _) | ([], [place]) => Ok(*place),
         _ => {
@@ -221,15 +251,6 @@ fn said(
             );
             Err(Failure::new(Exit::Usage, what, hint))
         }
-    }
-}
-
-/// Whether a sheet's word for a run means this one.
-fn is(named: &str, run: &Run, asked: &str, store: &RunStore) -> bool {
-    match store.find(named) {
-        Ok(id) => id == run.id,
-        // A document outside the store.
-        Err(_) => named == asked,
     }
 }
 
