@@ -63,6 +63,31 @@ fn settings_tables_and_durability() {
 }
 
 #[test]
+fn a_table_without_a_log_counts_however_small_it_is() {
+    let mut control = connect(&database("observe_small"));
+    // As many are listed, the largest; one of InnoDB takes 16 KB where it is empty.
+    for number in 0..100 {
+        let sql = format!("CREATE TABLE t{number}(n INT)");
+        control.execute(&sql).unwrap();
+    }
+    let facts = observe(&mut control).unwrap();
+    let safe = state(&mut control, &facts).unwrap().durability.unwrap();
+    assert_eq!((safe.class, safe.tables_unknown), ("D3", false));
+    control
+        .execute("CREATE TABLE z(n INT) ENGINE = MyISAM")
+        .unwrap();
+    let found = state(&mut control, &facts).unwrap();
+    assert_eq!((found.missing.len(), found.tables.len()), (0, 100));
+    assert!(!found.tables.iter().any(|table| table.unlogged));
+    let durability = found.durability.unwrap();
+    assert_eq!((durability.class, durability.tables_unknown), ("D0", false));
+    assert_eq!(
+        durability.because,
+        ["tables without a log: z (MyISAM)".to_owned()]
+    );
+}
+
+#[test]
 fn counters_grow_with_the_work() {
     let url = database("observe_counters");
     let mut control = connect(&url);

@@ -24,6 +24,20 @@ const SEMI_SYNC: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Rpl_semi_sy
 const REPLICAS: &str = "SELECT CONCAT(USER, '@', HOST), STATE FROM information_schema.PROCESSLIST \
      WHERE COMMAND LIKE 'Binlog Dump%'";
 
+/// Engines that write a log ahead: what is in their tables is there after a crash.
+const LOGGED: [&str; 5] = ["innodb", "rocksdb", "ndbcluster", "aria", "tokudb"];
+
+/// Tables of other engines, also those that are too small to be listed. A table that the user may not
+/// use at all is not shown to him.
+fn unlogged() -> String {
+    let logged = LOGGED.map(|engine| format!("'{engine}'")).join(", ");
+    format!(
+        "SELECT TABLE_NAME, ENGINE FROM information_schema.TABLES \
+         WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' \
+         AND LOWER(COALESCE(ENGINE, '')) NOT IN ({logged}) ORDER BY 1 LIMIT {TABLES}"
+    )
+}
+
 fn tables() -> String {
     format!(
         "SELECT TABLE_NAME, ENGINE, TABLE_ROWS, DATA_LENGTH + INDEX_LENGTH \
@@ -33,16 +47,21 @@ fn tables() -> String {
     )
 }
 
-fn table(row: &Row) -> Option<TableState> {
-    let engine = cell(row, 1).unwrap_or_default();
-    let logged = ["innodb", "rocksdb", "ndbcluster", "aria", "tokudb"];
-    let unlogged = !logged.contains(&engine.to_ascii_lowercase().as_str());
-    let name = cell(row, 0)?;
-    Some(TableState {
-        name: match unlogged {
-            true => format!("{name} ({engine})"),
-            false => name.to_owned(),
+/// A table's name, that of one without a log with its engine; and whether it has none.
+fn named(row: &Row) -> Option<(String, bool)> {
+    let (name, engine) = (cell(row, 0)?, cell(row, 1).unwrap_or_default());
+    Some(
+        match LOGGED.contains(&engine.to_ascii_lowercase().as_str()) {
+            true => (name.to_owned(), false),
+            false => (format!("{name} ({engine})"), true),
         },
+    )
+}
+
+fn table(row: &Row) -> Option<TableState> {
+    let (name, unlogged) = named(row)?;
+    Some(TableState {
+        name,
         bytes: tally(row, 3),
         rows: tally(row, 2),
         unlogged,
@@ -69,12 +88,13 @@ pub(super) fn read(control: &mut Control, facts: &Facts, state: &mut State) -> R
         let name = |row: &Row| cell(row, 0).map(str::to_owned);
         state.extensions = rows.iter().filter_map(name).collect();
     }
-    let mut unlogged = None;
     if let Some(rows) = ask(control, "tables", &tables(), missing)? {
         state.tables = rows.iter().filter_map(table).collect();
-        let of = state.tables.iter().filter(|table| table.unlogged);
-        unlogged = Some(of.map(|table| table.name.clone()).collect::<Vec<_>>());
     }
+    let unlogged = ask(control, "tables without a log", &unlogged(), missing)?.map(|rows| {
+        let names = rows.iter().filter_map(named).map(|(name, _)| name);
+        names.collect::<Vec<_>>()
+    });
     if let Some(rows) = ask(control, "age of the statistics", STATISTICS, missing)? {
         ages(&mut state.tables, &rows);
     }
