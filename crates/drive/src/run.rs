@@ -246,6 +246,17 @@ fn network(job: &Job) -> (String, bool) {
     }
 }
 
+/// What is recorded. `parts`: stamps tell the parts of a response time.
+fn shape(job: &Job, parts: bool) -> Shape {
+    Shape {
+        kinds: job.program.kinds().len(),
+        open_loop: job.plan.pace != Pace::Closed,
+        parts,
+        connect: job.plan.connect_per_transaction,
+        limit_ns: limit_ns(job.plan).unwrap_or(u64::MAX),
+    }
+}
+
 fn run_with<S: sim::Script>(
     job: &Job,
     routes: &[Routes],
@@ -256,13 +267,7 @@ fn run_with<S: sim::Script>(
     let halt = AtomicBool::new(false);
     let threads = threads(job.plan);
     let (network, parts) = network(job);
-    let shape = Shape {
-        kinds: job.program.kinds().len(),
-        open_loop: job.plan.pace != Pace::Closed,
-        parts: parts || choice.name == "sim",
-        connect: job.plan.connect_per_transaction,
-        limit_ns: limit_ns(job.plan).unwrap_or(u64::MAX),
-    };
+    let shape = shape(job, parts || choice.name == "sim");
     let budget = match job.plan.stop {
         Stop::Shared { transactions, .. } => Some(Arc::new(Budget::new(transactions))),
         _ => None,
@@ -285,18 +290,15 @@ fn run_with<S: sim::Script>(
             let body = move || {
                 let worker = share.worker;
                 let body = || {
-                    let made = make(choice.name, share.clients.len());
-                    let _ = tell.send(Message::Made(!choice.gives_way(&made)));
-                    let engine = match settled.recv() {
-                        Ok(name) if name != choice.name => make(name, share.clients.len())?,
-                        Ok(_) => made?,
-                        // Another thread could not be had.
-                        Err(_) => return Ok(()),
-                    };
-                    match engine {
-                        Engine::Ring(io) => work(*io, share, job, routes, halt, &tell, &wait),
-                        Engine::Epoll(io) => work(*io, share, job, routes, halt, &tell, &wait),
-                        Engine::Sim(io) => work(*io, share, job, routes, halt, &tell, &wait),
+                    let make = |name: &str| make(name, share.clients.len());
+                    let tried = |fits| drop(tell.send(Message::Made(fits)));
+                    match choice.settled(make, tried, &settled)? {
+                        Some(Engine::Ring(io)) => work(*io, share, job, routes, halt, &tell, &wait),
+                        Some(Engine::Epoll(io)) => {
+                            work(*io, share, job, routes, halt, &tell, &wait)
+                        }
+                        Some(Engine::Sim(io)) => work(*io, share, job, routes, halt, &tell, &wait),
+                        None => Ok(()),
                     }
                 };
                 // A mistake of ours must not cost what the others measured.

@@ -33,7 +33,7 @@ pub struct Totals {
     pub kinds: Vec<Tally<u64>>,
     /// Failures.
     pub errors: ErrorLedger,
-    /// The workers together; `connections` are those at the end.
+    /// The workers together; what stood at the end of an interval is that of the last one.
     pub health: Health,
     /// CPU time of each worker, nanoseconds.
     pub worker_cpu_ns: Vec<Option<u64>>,
@@ -112,8 +112,25 @@ impl Totals {
 struct Open {
     interval: Option<Box<Interval>>,
     worker_cpu_ns: Vec<Option<u64>>,
-    /// Connections of workers that left this interval out.
-    connections: u32,
+    /// What stood at the end of this interval with the workers that left it out.
+    left_out: Health,
+}
+
+/// How far a worker is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Progress {
+    /// The first interval that it has neither delivered nor left out.
+    next: u32,
+    /// It delivers nothing more.
+    ended: bool,
+    /// The health of the last interval that it delivered.
+    last: Health,
+}
+
+impl Progress {
+    fn is_past(&self, index: u32) -> bool {
+        self.ended || self.next > index
+    }
 }
 
 /// Merges the intervals of all workers of a run.
@@ -121,10 +138,7 @@ struct Open {
 pub struct Collector {
     schedule: Schedule,
     shape: Shape,
-    /// The first interval that each worker may still deliver; `u32::MAX` when it has ended.
-    next: Vec<u32>,
-    /// Connections of each worker at the end of the last interval that it delivered.
-    up: Vec<u32>,
+    workers: Vec<Progress>,
     /// Number of the first row in `open`.
     first: u32,
     open: VecDeque<Open>,
@@ -145,8 +159,7 @@ impl Collector {
         Collector {
             schedule,
             shape,
-            next: vec![0; workers],
-            up: vec![0; workers],
+            workers: vec![Progress::default(); workers],
             first: 0,
             open: VecDeque::new(),
             spares: Vec::new(),
@@ -168,7 +181,7 @@ impl Collector {
         if span.part == Part::Drain {
             // The window went on to its end, even if nothing ended in its last intervals.
             self.open_until(span.index);
-            self.keep_connections(worker, span.index);
+            self.keep_standing(worker, span.index);
             self.end(worker);
             let drain = self.drain.get_or_insert_default();
             drain.0 = drain.0.max(span.end_ns);
@@ -179,9 +192,10 @@ impl Collector {
         // A worker that delivers out of order must not lose samples: the oldest open row has them.
         let place = span.index.saturating_sub(self.first) as usize;
         self.open_until(span.index.max(self.first).saturating_add(1));
-        self.keep_connections(worker, span.index);
-        self.next[worker] = self.next[worker].max(span.index.saturating_add(1));
-        self.up[worker] = interval.health.connections;
+        self.keep_standing(worker, span.index);
+        let progress = &mut self.workers[worker];
+        progress.next = progress.next.max(span.index.saturating_add(1));
+        progress.last = interval.health;
         let open = &mut self.open[place];
         let cpu_ns = &mut open.worker_cpu_ns[worker];
         *cpu_ns = sum(*cpu_ns, interval.health.cpu_ns());
@@ -206,13 +220,13 @@ impl Collector {
     /// # Panics
     /// If there is no such worker.
     pub fn end(&mut self, worker: usize) {
-        self.next[worker] = u32::MAX;
+        self.workers[worker].ended = true;
     }
 
     /// The next row that every worker has delivered or is past, oldest first. Its figures are in
     /// the totals from then on.
     pub fn next_row(&mut self) -> Option<Row> {
-        let complete = self.next.iter().all(|&next| next > self.first);
+        let complete = self.workers.iter().all(|of| of.is_past(self.first));
         if !complete || self.open.is_empty() {
             return None;
         }
@@ -225,8 +239,14 @@ impl Collector {
         };
         let empty = || Box::new(Interval::empty(self.schedule.span(index)));
         let mut interval = open.interval.unwrap_or_else(empty);
-        let connections = &mut interval.health.connections;
-        *connections = connections.saturating_add(open.connections);
+        interval.health.add_standing(&open.left_out);
+        // What an ended worker ran under stays true of the run; its connections are gone.
+        for ended in self.workers.iter().filter(|of| of.next <= index) {
+            interval.health.add_standing(&Health {
+                batch: ended.last.batch,
+                ..Health::default()
+            });
+        }
         let row = Row {
             interval,
             worker_cpu_ns: open.worker_cpu_ns,
@@ -242,7 +262,7 @@ impl Collector {
     /// Brings back a row that nobody needs any more, so that its memory is used again.
     pub fn recycle(&mut self, row: Row) {
         let interval = self.cleared(row.interval);
-        if interval.has_shape(self.shape) && self.spares.len() < 2 * self.next.len() {
+        if interval.has_shape(self.shape) && self.spares.len() < 2 * self.workers.len() {
             self.spares.push(interval);
         }
     }
@@ -259,7 +279,7 @@ impl Collector {
 
     /// Ends the collection: the rows not yet given out, complete or not, and all totals.
     pub fn finish(mut self) -> Collected {
-        (0..self.next.len()).for_each(|worker| self.end(worker));
+        (0..self.workers.len()).for_each(|worker| self.end(worker));
         let rows: Vec<Row> = std::iter::from_fn(|| self.next_row()).collect();
         let drain_end_ns = self.drain.map(|(end_ns, leftover)| {
             self.measured.leftover.add(&leftover);
@@ -278,25 +298,26 @@ impl Collector {
     }
 
     /// A worker that was kept from running over whole intervals left them out; its connections were
-    /// up all the same.
-    fn keep_connections(&mut self, worker: usize, until: u32) {
-        let from = self.next[worker].saturating_sub(self.first) as usize;
+    /// up all the same, its starts waited on.
+    fn keep_standing(&mut self, worker: usize, until: u32) {
+        let progress = &mut self.workers[worker];
+        let from = progress.next.saturating_sub(self.first) as usize;
         let left_out = until.saturating_sub(self.first).saturating_sub(from as u32);
-        let up = self.up[worker];
+        progress.next = progress.next.max(until);
         for open in self.open.iter_mut().skip(from).take(left_out as usize) {
-            open.connections = open.connections.saturating_add(up);
+            open.left_out.add_standing(&progress.last);
         }
     }
 
     /// Opens all rows before that index.
     fn open_until(&mut self, index: u32) {
         let rows = index.saturating_sub(self.first) as usize;
-        let workers = self.next.len();
+        let workers = self.workers.len();
         while self.open.len() < rows {
             self.open.push_back(Open {
                 interval: None,
                 worker_cpu_ns: vec![None; workers],
-                connections: 0,
+                left_out: Health::default(),
             });
         }
     }

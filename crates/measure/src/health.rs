@@ -27,7 +27,8 @@ pub struct Health {
     pub waiting: u64,
     /// Transactions that were under way at the end; with a rate only.
     pub under_way: u32,
-    /// How workers stood to `SCHED_BATCH` at the end.
+    /// How workers stood to `SCHED_BATCH` at the end; those that had ended before it as they stood
+    /// then.
     pub batch: Batch,
 }
 
@@ -56,6 +57,11 @@ impl Health {
     /// turn is the longest of either.
     pub fn add(&mut self, other: &Health) {
         self.add_times(other);
+        self.add_standing(other);
+    }
+
+    /// Adds what stood at the end of another worker's interval, and none of its times and counts.
+    pub(crate) fn add_standing(&mut self, other: &Health) {
         self.connections = self.connections.saturating_add(other.connections);
         self.waiting = self.waiting.saturating_add(other.waiting);
         self.under_way = self.under_way.saturating_add(other.under_way);

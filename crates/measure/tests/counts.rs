@@ -1,8 +1,8 @@
 //! What the workers recorded adds up, whichever worker recorded it and whenever it ended.
 
 use prony_measure::{
-    Collected, Collector, ErrorClass, Leftover, Outcome, Part, Parts, Recorder, Row, Sample,
-    Schedule, Shape, Tally,
+    Batch, Collected, Collector, ErrorClass, Health, Leftover, Outcome, Part, Parts, Recorder, Row,
+    Sample, Schedule, Shape, Tally,
 };
 use proptest::prelude::*;
 
@@ -189,6 +189,124 @@ fn connections_stay_up_while_their_worker_is_kept_from_running() {
     let up = rows.iter().map(|row| row.interval.health.connections);
     assert_eq!(up.collect::<Vec<_>>(), [7; 5]);
     assert_eq!(collector.finish().measured.health.connections, 7);
+}
+
+/// Takes what a worker recorded to the collector, each interval as it stood with the worker then.
+fn deliver_standing(
+    recorder: &mut Recorder,
+    worker: usize,
+    collector: &mut Collector,
+    standing: Health,
+) {
+    while let Some(mut interval) = recorder.take() {
+        let health = &mut interval.health;
+        (health.waiting, health.under_way) = (standing.waiting, standing.under_way);
+        health.batch = standing.batch;
+        recorder.give_back(collector.add(worker, interval));
+    }
+}
+
+#[test]
+fn a_queue_stays_while_its_worker_is_kept_from_running() {
+    let schedule = Schedule::seconds(0, 0, Some(4 * S));
+    let shape = Shape::closed(1);
+    let mut collector = Collector::new(schedule, shape, 2);
+    let standing = Health {
+        waiting: 10,
+        under_way: 2,
+        batch: UNDER,
+        ..Health::default()
+    };
+    let often = [S, 2 * S, 3 * S, 4 * S];
+    let seldom = [S, 4 * S + 1];
+    for (worker, turns) in [(0, &often[..]), (1, &seldom)] {
+        let mut recorder = Recorder::new(schedule, shape);
+        for &now_ns in turns {
+            recorder.rotate(now_ns);
+            deliver_standing(&mut recorder, worker, &mut collector, standing);
+        }
+        recorder.finish(4 * S + 2, Leftover::default());
+        deliver_standing(&mut recorder, worker, &mut collector, standing);
+    }
+    let rows: Vec<Row> = std::iter::from_fn(|| collector.next_row()).collect();
+    assert_eq!(rows.len(), 4);
+    for Health {
+        waiting,
+        under_way,
+        batch,
+        ..
+    } in rows.iter().map(|row| row.interval.health)
+    {
+        assert_eq!((waiting, under_way, batch.under), (20, 4, 2));
+    }
+}
+
+const UNDER: Batch = Batch {
+    under: 1,
+    left: 0,
+    refused: 0,
+};
+const LEFT: Batch = Batch {
+    under: 0,
+    left: 1,
+    refused: 0,
+};
+
+/// Workers that end by a count end at different times; the policy that each had belongs to the run.
+#[test]
+fn the_policy_of_a_worker_that_ended_early_is_in_the_totals() {
+    let schedule = Schedule::seconds(0, 0, None);
+    let shape = Shape::closed(1);
+    let mut collector = Collector::new(schedule, shape, 2);
+    let mut recorders = [(); 2].map(|()| Recorder::new(schedule, shape));
+    for (worker, end_ns, batch) in [(0, 39 * S / 10, LEFT), (1, 405 * S / 100, UNDER)] {
+        let recorder = &mut recorders[worker];
+        recorder.set_connections(16);
+        let standing = Health {
+            batch,
+            ..Health::default()
+        };
+        for second in 1..=4 {
+            recorder.rotate((second * S).min(end_ns));
+            deliver_standing(recorder, worker, &mut collector, standing);
+        }
+        recorder.finish(end_ns, Leftover::default());
+        deliver_standing(recorder, worker, &mut collector, standing);
+        collector.end(worker);
+    }
+    let rows: Vec<Row> = std::iter::from_fn(|| collector.next_row()).collect();
+    let both = Batch { left: 1, ..UNDER };
+    let policies = rows.iter().map(|row| row.interval.health.batch);
+    assert_eq!(policies.collect::<Vec<_>>(), [both; 5]);
+    let up = rows.iter().map(|row| row.interval.health.connections);
+    assert_eq!(
+        up.collect::<Vec<_>>(),
+        [32, 32, 32, 32, 16],
+        "those of an ended worker are closed"
+    );
+    assert_eq!(collector.finish().measured.health.batch, both);
+}
+
+/// Nobody was let run in the last second: the policies stand all the same.
+#[test]
+fn an_empty_last_row_keeps_the_policies() {
+    let schedule = Schedule::seconds(0, 0, Some(3 * S));
+    let shape = Shape::closed(1);
+    let mut collector = Collector::new(schedule, shape, 2);
+    let standing = Health {
+        batch: UNDER,
+        ..Health::default()
+    };
+    for worker in 0..2 {
+        let mut recorder = Recorder::new(schedule, shape);
+        recorder.rotate(S);
+        recorder.rotate(3 * S + 1);
+        recorder.finish(3 * S + 2, Leftover::default());
+        deliver_standing(&mut recorder, worker, &mut collector, standing);
+    }
+    let collected = collector.finish();
+    assert_eq!(collected.rows.len(), 3);
+    assert_eq!(collected.measured.health.batch.under, 2);
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! The control connection against servers that misbehave: each a thread on the loopback address
 //! that plays a script.
 
-use prony_server::control::{Cause, Control, Error};
+use prony_server::control::{Cause, Control, Error, Talk};
 use prony_server::{Environment, Target, resolve};
+use prony_wire::QueryMode;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
@@ -207,6 +208,96 @@ fn only_a_server_that_is_away_leads_to_the_next() {
     for server in [next, starting, refusing] {
         server.thread.join().unwrap();
     }
+}
+
+/// A log-in to a server that reports what kind it is.
+fn logged_in_to(standby: bool) -> Vec<u8> {
+    let value: &[u8] = if standby { b"on" } else { b"off" };
+    let mut bytes = b"R\0\0\0\x08\0\0\0\0".to_vec();
+    for (name, value) in [
+        (&b"in_hot_standby"[..], value),
+        (b"default_transaction_read_only", b"off"),
+    ] {
+        let length = 4 + name.len() + 1 + value.len() + 1;
+        bytes.push(b'S');
+        bytes.extend(u32::try_from(length).unwrap().to_be_bytes());
+        bytes.extend([name, b"\0", value, b"\0"].concat());
+    }
+    bytes.extend(b"K\0\0\0\x0c\0\0\0\x07abcdZ\0\0\0\x05I");
+    bytes
+}
+
+/// A reply of one row and column.
+fn one_value(value: &[u8]) -> Vec<u8> {
+    let mut bytes =
+        b"T\0\0\0\x1a\0\x01x\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0".to_vec();
+    let length = u32::try_from(value.len()).unwrap();
+    bytes.push(b'D');
+    bytes.extend((10 + length).to_be_bytes());
+    bytes.extend(b"\0\x01");
+    bytes.extend(length.to_be_bytes());
+    bytes.extend(value);
+    bytes.extend(b"C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I");
+    bytes
+}
+
+fn no_talk(ports: &[u16], options: &str) -> String {
+    let target = target(ports, &format!("sslmode=disable {options}"));
+    match Talk::connect(&target, QueryMode::Extended) {
+        Ok(_) => panic!("connected"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// What a script does before and after its threads run goes where they go.
+#[test]
+fn a_talk_heeds_what_kind_of_session_is_asked_for() {
+    let standby = serve(vec![vec![TakeStartUp, send(&logged_in_to(true)), Linger]]);
+    let next = serve(vec![vec![TakeStartUp, send(WRONG_PASSWORD)]]);
+    let ports = [standby.port, next.port];
+    let text = no_talk(&ports, "target_session_attrs=read-write");
+    assert!(text.contains("session is read-only"), "{text}");
+    assert!(
+        text.contains("wrong password"),
+        "the next was tried: {text}"
+    );
+    for server in [standby, next] {
+        server.thread.join().unwrap();
+    }
+    let primary = serve(vec![vec![TakeStartUp, send(&logged_in_to(false)), Linger]]);
+    let target = target(
+        &[primary.port],
+        "sslmode=disable target_session_attrs=read-write",
+    );
+    drop(Talk::connect(&target, QueryMode::Extended).unwrap());
+    primary.thread.join().unwrap();
+}
+
+/// Servers before 14 do not report it.
+#[test]
+fn a_talk_asks_where_the_log_in_says_nothing() {
+    let begin = [TakeStartUp, send(LOGGED_IN), Take(b'Q')];
+    let script = |rest: &[Do]| [&begin[..], rest].concat();
+    for (wanted, answers, words) in [
+        ("primary", &["t"][..], "server is in hot standby mode"),
+        ("standby", &["f"], "server is not in hot standby mode"),
+        ("read-write", &["f", "on"], "session is read-only"),
+    ] {
+        let mut rest = vec![send(&one_value(answers[0].as_bytes()))];
+        for answer in &answers[1..] {
+            rest.extend([Take(b'Q'), send(&one_value(answer.as_bytes()))]);
+        }
+        rest.push(Linger);
+        let server = serve(vec![script(&rest)]);
+        let text = no_talk(&[server.port], &format!("target_session_attrs={wanted}"));
+        assert!(text.contains(words), "{text}");
+        server.thread.join().unwrap();
+    }
+    let silent = serve(vec![script(&[Linger])]);
+    let options = "target_session_attrs=primary connect_timeout=2";
+    let text = no_talk(&[silent.port], options);
+    assert!(text.contains("failed: "), "{text}");
+    silent.thread.join().unwrap();
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub mod violation;
 pub use channel::Channel;
 pub use connect_error::ConnectError;
 pub use exchange::{Block, Exchange, Fed};
-pub use log_in::{Agreed, LogIn, LoggedIn};
+pub use log_in::{Agreed, LogIn, LoggedIn, SessionKind};
 pub use row::Row;
 pub use secret::Secret;
 pub use server_error::ServerError;

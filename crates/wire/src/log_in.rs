@@ -57,16 +57,23 @@ pub struct LoggedIn {
     pub channel: Channel,
     /// Bytes that came behind the log-in; hardly ever any.
     pub leftover: Vec<u8>,
-    /// The session refuses writes, as far as the server has said.
-    pub read_only: bool,
-    /// The server is a standby, as far as it has said.
-    pub standby: bool,
+    /// What kind of session it is.
+    pub kind: SessionKind,
     /// For the requests of this session.
     pub agreed: Agreed,
     /// The server's version in its own words, where the log-in tells it.
     pub version: Option<String>,
     /// The server's number for this connection; 0: it told none.
     pub connection_id: u32,
+}
+
+/// What kind of session it is, as far as the server has said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SessionKind {
+    /// It refuses writes.
+    pub read_only: Option<bool>,
+    /// The server is a standby.
+    pub standby: Option<bool>,
 }
 
 impl LogIn {
@@ -115,12 +122,13 @@ fn postgres_progress(progress: postgres::Progress) -> Progress {
     match progress {
         postgres::Progress::More => Progress::More,
         postgres::Progress::Done(session, channel) => {
-            let on = |name| session.parameters.get(name) == Some("on");
-            let standby = on("in_hot_standby");
+            let on = |name| session.parameters.get(name).map(|value| value == "on");
             Progress::Done(LoggedIn {
                 channel,
-                read_only: standby || on("default_transaction_read_only"),
-                standby,
+                kind: SessionKind {
+                    read_only: on("default_transaction_read_only"),
+                    standby: on("in_hot_standby"),
+                },
                 agreed: Agreed::default(),
                 version: session.parameters.get("server_version").map(str::to_owned),
                 connection_id: session.cancel.backend_pid,
@@ -136,8 +144,7 @@ fn mysql_progress(progress: mysql::Progress) -> Progress {
         mysql::Progress::More => Progress::More,
         mysql::Progress::Done(session, channel) => Progress::Done(LoggedIn {
             channel,
-            read_only: false,
-            standby: false,
+            kind: SessionKind::default(),
             agreed: Agreed {
                 deprecate_eof: session.deprecate_eof,
                 status: session.status,

@@ -1,6 +1,6 @@
 //! The whole way on servers of other versions: `PRONY_TEST_MYSQL` and `PRONY_TEST_POSTGRES` hold URLs
-//! of accounts that may create databases, parted by blanks; `scripts/servers` names those it starts.
-//! Without them nothing is tried, and the test says so.
+//! of accounts that may create databases and need no password, parted by blanks; `scripts/servers` names
+//! those it starts. Without them nothing is tried, and the test says so.
 
 use crate::common::{control, document, ok};
 use prony_store::Run;
@@ -14,8 +14,9 @@ struct Bench {
 }
 
 impl Bench {
+    /// `url`: of the database of this name, which is there.
     fn new(url: String, name: &str) -> Bench {
-        let home = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
+        let home = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&home).expect("a folder");
         Bench { url, home }
     }
@@ -60,7 +61,19 @@ fn named(variable: &str) -> Vec<String> {
     if urls.trim().is_empty() {
         eprintln!("skipped: {variable} names no server");
     }
-    urls.split_whitespace().map(str::to_owned).collect()
+    let urls: Vec<_> = urls.split_whitespace().map(str::to_owned).collect();
+    // It would stand in the arguments of what is started here.
+    let secret = |url: &String| {
+        let user = url
+            .split_once("://")
+            .and_then(|(_, rest)| rest.split_once('@'));
+        user.is_some_and(|(user, _)| user.contains(':'))
+    };
+    assert!(
+        !urls.iter().any(secret),
+        "{variable}: a URL with a password"
+    );
+    urls
 }
 
 /// Loads, runs, checks and cleans what both sorts of servers have.
@@ -91,18 +104,15 @@ fn tpcc(bench: &Bench) {
 #[test]
 fn other_versions_of_mysql_and_mariadb() {
     for (place, server) in named("PRONY_TEST_MYSQL").into_iter().enumerate() {
-        let name = format!("prony_other_{place}");
+        let name = format!("prony_other_mysql_{place}_{}", std::process::id());
         let mut root = control(&server);
-        let version = root
-            .parameter("server_version")
-            .expect("it says")
-            .to_owned();
+        let version = root.parameter("server_version").expect("it says");
+        let version = version.to_owned();
         eprintln!("{version}");
-        let drop = format!("drop database if exists {name}");
-        root.execute(&drop).expect("it goes");
         root.execute(&format!("create database {name}"))
             .expect("a database");
-        let bench = Bench::new(format!("{}/{name}", server.trim_end_matches('/')), &name);
+        let url = format!("{}/{name}", server.trim_end_matches('/'));
+        let bench = Bench::new(url, &name);
         let engine = match version.contains("MariaDB") {
             true => "mariadb",
             false => "mysql",
@@ -110,7 +120,8 @@ fn other_versions_of_mysql_and_mariadb() {
         oltp(&bench, engine, &["simple", "prepared"]);
         tpcc(&bench);
         sysbench(&bench, &server, &name);
-        root.execute(&drop).expect("it goes");
+        root.execute(&format!("drop database {name}"))
+            .expect("it goes");
     }
 }
 
@@ -141,21 +152,14 @@ fn sysbench(bench: &Bench, server: &str, database: &str) {
 #[test]
 fn other_versions_of_postgresql() {
     for (place, server) in named("PRONY_TEST_POSTGRES").into_iter().enumerate() {
-        let name = format!("prony_other_{place}");
+        let name = format!("prony_other_postgres_{place}_{}", std::process::id());
         let mut root = control(&server);
         eprintln!("{}", root.parameter("server_version").expect("it says"));
-        let drop = format!("drop database if exists {name}");
-        root.execute(&drop).expect("it goes");
         root.execute(&format!("create database {name}"))
             .expect("a database");
-        let bench = Bench::new(
-            server.replacen("@/postgres?", &format!("@/{name}?"), 1),
-            &name,
-        );
-        assert_ne!(
-            bench.url, server,
-            "a URL like postgresql://USER@/postgres?host=…"
-        );
+        let url = server.replacen("@/postgres?", &format!("@/{name}?"), 1);
+        assert_ne!(url, server, "not like postgresql://USER@/postgres?host=…");
+        let bench = Bench::new(url, &name);
         ok(&bench.prony("load tpcb --scale 2 --jobs 2"));
         for protocol in ["simple", "extended", "prepared"] {
             let words = format!("tpcb --clients 4 --transactions 25 --protocol {protocol}");
@@ -166,7 +170,7 @@ fn other_versions_of_postgresql() {
         oltp(&bench, "postgresql", &["simple", "prepared"]);
         tpcc(&bench);
         // A connection of a run may take a moment to end.
-        root.execute(&format!("{drop} with (force)"))
+        root.execute(&format!("drop database {name} with (force)"))
             .expect("it goes");
     }
 }

@@ -31,8 +31,8 @@ fn of_number(number: u32) -> Option<&'static str> {
              before that"
         }
         1062 => {
-            "another thread was there first: --mysql-ignore-errors=1062 begins such an event anew; or, if rows are \
-             left from an earlier run, cleanup and prepare"
+            "another thread was there first: --mysql-ignore-errors=1213,1020,1205,1062 begins such an event anew; \
+             or, if rows are left from an earlier run, cleanup and prepare"
         }
         1040 | 1203 | 1226 => {
             "the server's max_connections, or a limit of the account, is reached: use fewer --threads or raise it"
@@ -46,7 +46,10 @@ fn of_number(number: u32) -> Option<&'static str> {
             "the account's authentication plugin is one that Prony or the server does not speak: ALTER USER gives \
              it another one"
         }
-        1290 | 1836 => "the server is read-only, such as a replica: use the primary",
+        1290 => {
+            "an option of the server forbids it, such as read_only on a replica: the server's message names which"
+        }
+        1836 => "the server is read-only, such as a replica: use the primary",
         1820 | 1862 => "set a new password with ALTER USER in the server's client",
         3118 | 4151 => "ALTER USER ... ACCOUNT UNLOCK in the server's client",
         3159 => "the server takes encrypted connections only: --mysql-ssl",
@@ -55,7 +58,7 @@ fn of_number(number: u32) -> Option<&'static str> {
         }
         1053 | 1927 | 2013 => {
             "the server stopped, or somebody ended the connection: its error log says why; \
-             --mysql-ignore-errors=2013 connects again"
+             --mysql-ignore-errors=1213,1020,1205,2013 connects again"
         }
         1153 => "raise the server's max_allowed_packet",
         _ => return None,
@@ -88,6 +91,8 @@ fn of_state(state: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sysbench::Compat;
+    use crate::sysbench::spec::find;
 
     #[test]
     fn each_driver_has_its_own() {
@@ -96,5 +101,26 @@ mod tests {
         assert!(mysql(1045).contains("--mysql-password") && mysql(1146).contains("prepare"));
         assert!(pgsql("28P01").contains("--pgsql-password") && pgsql("42P01").contains("prepare"));
         assert_eq!((mysql(1), pgsql("XXXXX")), ("", ""));
+    }
+
+    /// The option replaces its default: who follows the advice must not lose that.
+    #[test]
+    fn advice_to_ignore_an_error_keeps_those_ignored_by_default() {
+        let option = find(Compat::V1_0, "mysql_ignore_errors").expect("an option of sysbench's");
+        let default = option.default.expect("its default");
+        for number in [1062, 1053, 1927, 2013] {
+            let told = advice(Driver::Mysql, number, "").expect("advice");
+            let code = if number == 1062 { 1062 } else { 2013 };
+            let whole = format!("--mysql-ignore-errors={default},{code} ");
+            assert!(told.contains(&whole), "{told}");
+        }
+    }
+
+    /// Such as secure_file_priv or skip-grant-tables: only the server's message tells which.
+    #[test]
+    fn an_option_that_forbids_a_statement_is_not_guessed() {
+        let told = advice(Driver::Mysql, 1290, "HY000").expect("advice");
+        assert!(told.contains("an option of the server") && told.contains("names which"));
+        assert!(!told.contains("is read-only"));
     }
 }

@@ -72,6 +72,16 @@ struct Connection {
     sent: Sent,
 }
 
+/// Why there is no ring where the others could be: see [`has_no_room`].
+pub const NO_ROOM: &str = "the rings of all threads need more locked memory than this user may have; \
+                           use fewer --threads, or raise ulimit -l";
+
+/// Whether a ring failed for want of locked memory. Rings count as such since Linux 6.13, all those of a
+/// user together; only root has it without a limit.
+pub fn has_no_room(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ENOMEM)
+}
+
 /// Whether this process may use io_uring with all that the engine needs, else why not.
 ///
 /// # Errors
@@ -87,6 +97,7 @@ pub fn probe() -> Result<(), String> {
             Some(libc::EINVAL) => {
                 "this kernel's io_uring is too old (6.1 or newer is needed)".to_owned()
             }
+            _ if has_no_room(&error) => NO_ROOM.to_owned(),
             _ => format!("io_uring cannot be used: {error}"),
         })
 }

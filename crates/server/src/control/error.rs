@@ -268,7 +268,10 @@ fn hint_for_number(number: u16) -> Option<&'static str> {
         }
         1142 => "GRANT the account rights on this table.",
         1146 => "Load the tables into this database, or name the one that has them.",
-        1290 | 1836 => "The server is read-only, such as a replica: use the primary.",
+        1290 => {
+            "An option of the server forbids it, such as read_only on a replica: its message names which."
+        }
+        1836 => "The server is read-only, such as a replica: use the primary.",
         1044 => "GRANT the account rights on this database.",
         1049 => "Create it with CREATE DATABASE, or name another database.",
         1040 | 1203 | 1226 => {
@@ -330,4 +333,17 @@ fn hint_for_tls(error: &TlsError) -> Option<&'static str> {
         }
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hint_for_number;
+
+    /// Such as secure_file_priv or skip-grant-tables: only the server's message tells which.
+    #[test]
+    fn an_option_that_forbids_a_statement_is_not_guessed() {
+        let hint = hint_for_number(1290).expect("a hint");
+        assert!(hint.contains("An option of the server") && hint.contains("names which"));
+        assert!(!hint.contains("is read-only"));
+    }
 }

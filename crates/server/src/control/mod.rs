@@ -17,6 +17,7 @@
 mod cancel;
 mod copy;
 mod error;
+mod kind;
 mod link;
 mod mysql;
 mod open;
@@ -29,6 +30,7 @@ mod talk;
 pub use cancel::Canceller;
 pub use copy::CopyIn;
 pub use error::{Cause, Error, Failure};
+pub use kind::{Aspect, unfit};
 pub use quote::{quote_identifier, quote_literal};
 pub use route::{Account, Next, Route, attempts};
 pub use talk::Talk;

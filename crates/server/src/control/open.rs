@@ -4,10 +4,11 @@
 //! a second server.
 
 use super::error::{Cause, Error, Failure};
+use super::kind::Aspect;
 use super::link::Link;
 use super::route::{Next, Route, attempts};
 use super::socket::{Deadline, Socket};
-use super::{Control, Session, mysql, postgres};
+use super::{Control, Session, kind, mysql, postgres};
 use crate::target::{Endpoint, SessionAttrs, Target};
 use prony_wire::postgres::{Connector, Progress};
 use prony_wire::{ConnectError, LogIn, LoggedIn, log_in};
@@ -172,38 +173,19 @@ fn check_session(
     wanted: SessionAttrs,
     deadline: Deadline,
 ) -> Result<(), Cause> {
-    if matches!(wanted, SessionAttrs::Any | SessionAttrs::PreferStandby) {
-        return Ok(());
-    }
-    let unknown = |error| Cause::SessionUnknown(Box::new(error));
     let Session::Postgres(control) = &mut control.0 else {
         return Ok(());
     };
     control.link.set_patience(deadline);
-    let standby = match control.parameter("in_hot_standby") {
-        Some(value) => value == "on",
-        // Servers before 14 do not report it.
-        None => asks_true(control, "SELECT pg_is_in_recovery()").map_err(unknown)?,
-    };
-    let problem = match wanted {
-        SessionAttrs::Primary => standby.then_some("server is in hot standby mode"),
-        SessionAttrs::Standby => (!standby).then_some("server is not in hot standby mode"),
-        _ => {
-            let read_only =
-                standby || asks_true(control, "SHOW transaction_read_only").map_err(unknown)?;
-            match wanted {
-                SessionAttrs::ReadOnly => (!read_only).then_some("session is not read-only"),
-                _ => read_only.then_some("session is read-only"),
+    kind::check(wanted, |aspect| {
+        match (aspect, control.parameter("in_hot_standby")) {
+            (Aspect::Standby, Some(value)) => Ok(value == "on"),
+            _ => {
+                let value = control.query_value(aspect.question())?;
+                Ok(kind::is_yes(value.as_deref()))
             }
         }
-    };
+    })?;
     control.link.set_patience(Deadline::NEVER);
-    problem.map_or(Ok(()), |problem| Err(Cause::Session(problem)))
-}
-
-fn asks_true(control: &mut postgres::Control, sql: &str) -> Result<bool, Error> {
-    Ok(matches!(
-        control.query_value(sql)?.as_deref(),
-        Some("t" | "on")
-    ))
+    Ok(())
 }

@@ -4,11 +4,12 @@
 //! In: requests, as `wire` makes them. Out: its replies. Must never: drive load, show a password.
 
 use super::error::{Cause, Error};
+use super::kind;
 use super::open::{connect_by, converse, io_cause, step};
 use super::route::Route;
 use super::socket::{Deadline, Socket};
-use crate::target::Target;
-use prony_wire::{Channel, Exchange, Fed, LoggedIn, QueryMode};
+use crate::target::{SessionAttrs, Target};
+use prony_wire::{Channel, Exchange, Fed, LoggedIn, QueryMode, SessionKind};
 use std::io::IoSlice;
 use std::time::Duration;
 
@@ -22,17 +23,22 @@ pub struct Talk {
     exchange: Exchange,
     /// The connection failed or ended; nothing more can be done with it.
     dead: bool,
+    /// How long to wait for the server.
+    patience: Deadline,
 }
 
 impl Talk {
-    /// Connects to the first endpoint that answers; statements are sent in this mode. No session is asked what kind it is
-    /// (`target_session_attrs`).
+    /// Connects to the first endpoint whose session is of the kind that the target asks for
+    /// (`target_session_attrs`); statements are sent in this mode.
     ///
     /// # Errors
     /// [`Error::Connect`] with every failure on the way.
     pub fn connect(target: &Target, mode: QueryMode) -> Result<Talk, Error> {
         let one = |route, deadline| log_in(route, deadline, mode);
-        connect_by(target, one, |_, _, _| Ok(()))
+        let check = |(talk, kind): &mut (Talk, SessionKind), wanted, deadline| {
+            talk.check(wanted, *kind, deadline)
+        };
+        connect_by(target, one, check).map(|(talk, _)| talk)
     }
 
     pub(super) fn new(socket: Socket, session: LoggedIn, mut exchange: Exchange) -> Talk {
@@ -45,7 +51,28 @@ impl Talk {
             channel: session.channel,
             exchange,
             dead: false,
+            patience: Deadline::NEVER,
         }
+    }
+
+    /// Does the session suit? Its server is asked for what its log-in did not say.
+    fn check(
+        &mut self,
+        wanted: SessionAttrs,
+        said: SessionKind,
+        deadline: Deadline,
+    ) -> Result<(), Cause> {
+        self.patience = deadline;
+        kind::check(wanted, |aspect| match aspect.said(said) {
+            Some(said) => Ok(said),
+            None => {
+                self.ask(|exchange| exchange.query(aspect.question()))?;
+                let first = self.exchange.rows().next();
+                Ok(kind::is_yes(first.and_then(|(_, row)| row.text(0))))
+            }
+        })?;
+        self.patience = Deadline::NEVER;
+        Ok(())
     }
 
     /// What the last reply holds, and which statements are prepared.
@@ -90,7 +117,7 @@ impl Talk {
         let (mut from_socket, mut plain) = (Vec::new(), Vec::new());
         loop {
             from_socket.clear();
-            let received = self.socket.receive(&mut from_socket, Deadline::NEVER);
+            let received = self.socket.receive(&mut from_socket, self.patience);
             match received {
                 Ok(0) => return Err(sent.err().unwrap_or(Error::Closed)),
                 Ok(_) => {}
@@ -127,13 +154,17 @@ impl Talk {
             return Ok(());
         }
         self.socket
-            .send_all(&mut [IoSlice::new(bytes)], Deadline::NEVER, wait_for_reader)
+            .send_all(&mut [IoSlice::new(bytes)], self.patience, wait_for_reader)
             .map_err(closed)
     }
 }
 
 /// One attempt. The error says whether TLS was in play.
-fn log_in(route: Route, deadline: Deadline, mode: QueryMode) -> Result<Talk, (Cause, bool)> {
+fn log_in(
+    route: Route,
+    deadline: Deadline,
+    mode: QueryMode,
+) -> Result<(Talk, SessionKind), (Cause, bool)> {
     let socket = Socket::connect(&route, deadline).map_err(|error| (io_cause(error), false))?;
     let mut log_in = route.log_in();
     let session = converse(&socket, deadline, |from_socket, to_socket| {
@@ -145,7 +176,8 @@ fn log_in(route: Route, deadline: Deadline, mode: QueryMode) -> Result<Talk, (Ca
         Some(_) => Exchange::postgres(mode, true),
         None => Exchange::mysql(mode),
     };
-    Ok(Talk::new(socket, session, exchange))
+    let kind = session.kind;
+    Ok((Talk::new(socket, session, exchange), kind))
 }
 
 /// While the server does not read, it has something to say: it is read behind the request. A server
