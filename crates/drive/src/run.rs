@@ -112,8 +112,8 @@ pub struct Driven {
 pub enum Error {
     /// The process may not open so many files.
     #[error(
-        "{wanted} clients on {threads} threads need {needed} open files, and this process may open \
-         {limit}; {}", fewer(*needed - u64::from(*wanted), *limit)
+        "{wanted} clients on {threads} thread{} need {needed} open files, and this process may open \
+         {limit}; {}", if *threads == 1 { "" } else { "s" }, fewer(*needed - u64::from(*wanted), *limit)
     )]
     Files {
         /// Clients asked for.

@@ -223,12 +223,41 @@ pub struct DemoArgs {
 /// empty failure.
 pub fn parse(arguments: &[OsString]) -> Result<Command, Failure> {
     Cli::try_parse_from(arguments)
+        .or_else(|error| match with_negative_values(arguments, &error) {
+            Some(joined) => Cli::try_parse_from(joined),
+            None => Err(error),
+        })
         .map_err(|error| explain(&error))
         .and_then(|cli| match url_as_workload(&cli.command) {
             Some((url, hint)) => Err(misplaced(url, hint)),
             None => Ok(cli.command),
         })
         .map_err(|failure| failure.without_passwords(arguments))
+}
+
+/// Where `-1s` after an option was taken for a flag: the arguments with it as the option's value, which
+/// then says what it wants.
+fn with_negative_values(arguments: &[OsString], error: &clap::Error) -> Option<Vec<OsString>> {
+    let negative = |word: &str| {
+        word.strip_prefix('-')
+            .is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+    };
+    match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(word)) if negative(word) => {}
+        _ => return None,
+    }
+    let mut joined: Vec<OsString> = Vec::new();
+    for argument in arguments {
+        let value = argument.to_str().filter(|word| negative(word));
+        match (value, joined.last_mut()) {
+            (Some(value), Some(option)) if option.to_string_lossy().starts_with('-') => {
+                option.push("=");
+                option.push(value);
+            }
+            _ => joined.push(argument.clone()),
+        }
+    }
+    Some(joined)
 }
 
 /// A URL where the name of a workload belongs, with what to type in its place.
@@ -335,6 +364,31 @@ mod tests {
             assert_eq!(failure.exit, Exit::Usage, "{line}");
             assert!(!format!("{failure:?}").contains("geheim"), "{failure:?}");
         }
+    }
+
+    #[test]
+    fn a_negative_value_is_told_what_its_option_wants() {
+        for (line, of) in [
+            ("prony run tpcb --duration -1s", "--duration <TIME>"),
+            (
+                "prony run tpcb -c 2 --warmup -2m --seed 3",
+                "--warmup <TIME>",
+            ),
+            ("prony load tpcb --jobs -2", "--jobs <N>"),
+            ("prony load tpcb --cached -30%", "--cached <SHARE>"),
+            (
+                "prony compare a b --fail-if-slower -3%",
+                "--fail-if-slower <",
+            ),
+            ("prony run tpcb -c -1", "--clients <N>"),
+        ] {
+            let failure = parsed(line).unwrap_err();
+            let what = &failure.problems[0].what;
+            assert!(what.starts_with("invalid value '-"), "{line}: {what}");
+            assert!(what.contains(of), "{line}: {what}");
+        }
+        let flag = parsed("prony runs -1").unwrap_err();
+        assert!(flag.problems[0].what.contains("unexpected"), "{flag:?}");
     }
 
     #[test]
