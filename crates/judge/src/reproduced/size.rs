@@ -62,6 +62,8 @@ fn names(run: &Run) -> Option<Vec<String>> {
     match run.workload.name.as_str() {
         "tpcb" | "simple-update" | "select-only" => Some(owned(&TPCB)),
         "tpcc" => Some(owned(&TPCC)),
+        // The published scripts are all of the account tables.
+        "script" if run.scenario.is_some() => Some(owned(&TPCB)),
         // The scale of these is how many tables there are.
         oltp if oltp.starts_with("oltp_") || oltp.starts_with("select_random_") => {
             let tables = 1..=run.workload.scale;
@@ -121,6 +123,9 @@ mod tests {
         for workload in ["tpcc", "script"] {
             assert_eq!(before(&with(workload, 1, &tables)), size(242, true));
         }
+        let mut scenario = with("script", 1, &tables);
+        scenario.scenario = Some(prony_store::Scenario::default());
+        assert_eq!(before(&scenario), size(12, false));
         let tables = TPCC.map(|name| (name, Some(2)));
         assert_eq!(before(&with("tpcc", 1, &tables)), size(18, false));
     }
