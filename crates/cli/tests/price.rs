@@ -374,8 +374,13 @@ fn repeated(name: &str) -> (Home, Vec<String>, String) {
     (home, ids, prices)
 }
 
-/// The configurations with their TPS and how many runs stand behind each, and the remarks.
-fn priced(home: &Home, arguments: &[&str]) -> (Vec<(String, f64, usize)>, Vec<(String, String)>) {
+/// A configuration with its TPS and how many runs stand behind it.
+type Point = (String, f64, usize);
+/// The id of a remark, and what was found.
+type Remark = (String, String);
+
+/// The configurations and the remarks.
+fn priced(home: &Home, arguments: &[&str]) -> (Vec<Point>, Vec<Remark>) {
     let text = home.says(&[&["price", "--json", "--sheet"], arguments].concat(), 0);
     let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let list = |key: &str| read[key].as_array().expect("a list").clone();
@@ -404,8 +409,7 @@ fn repeats_that_are_named_for_two_configurations_stand_each_for_itself() {
     let each = [point("small", 10_000.0, 1), point("big", 11_000.0, 1)];
     let (points, remarks) = priced(&home, &[&prices, &small, &big]);
     assert_eq!(points, each);
-    let ids_of =
-        |remarks: &[(String, String)], id: &str| remarks.iter().filter(|one| one.0 == id).count();
+    let ids_of = |remarks: &[Remark], id: &str| remarks.iter().filter(|one| one.0 == id).count();
     assert_eq!(ids_of(&remarks, "repeats-apart"), 1, "{remarks:?}");
     assert_eq!(ids_of(&remarks, "repeats-taken"), 0, "{remarks:?}");
     assert_eq!(ids_of(&remarks, "same-run"), 0, "{remarks:?}");
