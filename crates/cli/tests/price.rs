@@ -363,3 +363,118 @@ fn a_run_of_an_experiment_stands_for_the_repeats_of_its_variant() {
     }
     home.says(&["verify", &page], 0);
 }
+
+/// A home with six runs of an experiment of two variants, and a sheet that names none of them.
+fn repeated(name: &str) -> (Home, Vec<String>, String) {
+    let home = Home::new(name);
+    let each = [10_000.0, 22_000.0, 30_000.0, 21_000.0, 11_000.0, 90_000.0];
+    let ids: Vec<String> = each.iter().map(|tps| home.keep(*tps, 8.0)).collect();
+    experiment(&home, &ids);
+    let prices = home.file("sheet.toml", &sheet(["x", "y"], "2026-11"));
+    (home, ids, prices)
+}
+
+/// A configuration with its TPS and how many runs stand behind it.
+type Point = (String, f64, usize);
+/// The id of a remark, and what was found.
+type Remark = (String, String);
+
+/// The configurations and the remarks.
+fn priced(home: &Home, arguments: &[&str]) -> (Vec<Point>, Vec<Remark>) {
+    let text = home.says(&[&["price", "--json", "--sheet"], arguments].concat(), 0);
+    let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let list = |key: &str| read[key].as_array().expect("a list").clone();
+    let word = |one: &serde_json::Value, key: &str| one[key].as_str().expect("text").to_owned();
+    let points = list("points");
+    let points = points.iter().map(|one| {
+        let runs = one["runs"].as_array().map_or(0, Vec::len);
+        (
+            word(one, "configuration"),
+            one["tps"].as_f64().expect("TPS"),
+            runs,
+        )
+    });
+    let remarks = list("remarks");
+    let remarks = remarks
+        .iter()
+        .map(|one| (word(one, "id"), word(one, "finding")));
+    (points.collect(), remarks.collect())
+}
+
+#[test]
+fn repeats_that_are_named_for_two_configurations_stand_each_for_itself() {
+    let (home, ids, prices) = repeated("apart");
+    let [small, big] = [("small", 0), ("big", 4)].map(|(name, run)| format!("{name}={}", ids[run]));
+    let point = |name: &str, tps: f64, runs: usize| (name.to_owned(), tps, runs);
+    let each = [point("small", 10_000.0, 1), point("big", 11_000.0, 1)];
+    let (points, remarks) = priced(&home, &[&prices, &small, &big]);
+    assert_eq!(points, each);
+    let ids_of = |remarks: &[Remark], id: &str| remarks.iter().filter(|one| one.0 == id).count();
+    assert_eq!(ids_of(&remarks, "repeats-apart"), 1, "{remarks:?}");
+    assert_eq!(ids_of(&remarks, "repeats-taken"), 0, "{remarks:?}");
+    assert_eq!(ids_of(&remarks, "same-run"), 0, "{remarks:?}");
+    // As the sheet has it, and of runs that the sheet has so.
+    let named = home.file("named.toml", &sheet([&ids[0], &ids[4]], "2026-11"));
+    assert_eq!(priced(&home, &[&named]).0, each);
+    assert_eq!(priced(&home, &[&named, &ids[0], &ids[4]]).0, each);
+    // Two of them for one, and the third with its comma for the other.
+    let third = format!("big={},", ids[2]);
+    let (points, _) = priced(
+        &home,
+        &[&prices, &small, &format!("small={}", ids[4]), &third],
+    );
+    assert_eq!(
+        points,
+        [point("small", 10_500.0, 2), point("big", 30_000.0, 1)]
+    );
+    // One measurement at two prices is what it was: all repeats, with a caveat.
+    let (points, remarks) = priced(&home, &[&prices, &small, &format!("big={}", ids[0])]);
+    assert_eq!(
+        points,
+        [point("small", 11_000.0, 3), point("big", 11_000.0, 3)]
+    );
+    assert_eq!(ids_of(&remarks, "same-run"), 1, "{remarks:?}");
+}
+
+#[test]
+fn a_run_that_stands_for_its_repeats_is_said_to() {
+    let (home, ids, prices) = repeated("taken");
+    let (id, small) = (&ids[4], format!("small={}", ids[4]));
+    let text = home.says(&["price", "--sheet", &prices, &small], 0);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let said = format!(
+        "repeats-taken: {id}: stands for the 3 repeats of its variant; name it {id}, with the comma"
+    );
+    assert!(words.join(" ").contains(&said), "{text}");
+    let alone = home.says(&["price", "--sheet", &prices, &format!("{small},")], 0);
+    assert!(!alone.contains("repeats-taken"), "{alone}");
+    // Behind a page it is told where the page is written.
+    let page = home.0.join("report.html").display().to_string();
+    let output = home.prony(&["report", &small, "--prices", &prices, "-o", &page]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("stands for the 3 repeats"), "{told}");
+}
+
+#[test]
+fn a_load_that_a_repeat_did_not_hold_is_no_plain_yes() {
+    let (home, ids, prices) = repeated("short");
+    let small = format!("small={}", ids[0]);
+    let load = |tps: &str| {
+        let text = home.says(&["price", "--sheet", &prices, "--load", tps, &small], 0);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        words.join(" ")
+    };
+    let text = load("10500tps");
+    for words in [
+        "by the median of 3 runs, but 1 of 3 runs gave less: 10,000 a second.",
+        "in 2 of 3 runs",
+        "load-not-always-held",
+    ] {
+        assert!(text.contains(words), "{words}:\n{text}");
+    }
+    let text = load("9000tps");
+    assert!(
+        !text.contains("gave less") && text.contains(" yes "),
+        "{text}"
+    );
+}

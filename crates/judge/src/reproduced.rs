@@ -5,6 +5,7 @@
 //! either server; say that nothing differs where it is not known.
 
 mod differences;
+mod size;
 
 pub use differences::{Difference, differences};
 
@@ -87,6 +88,8 @@ pub const CACHED_TOLERANCE: f64 = 0.2;
 pub struct CachedSeen {
     /// Size of the data before the run, bytes.
     pub data_bytes: Option<u64>,
+    /// That is the size of the whole database: the workload's own tables are not all known.
+    pub whole_database: bool,
     /// How much of it fits into what was named: the machine's memory, or the server's cache.
     pub share: Option<f64>,
     /// How much of it fits into the server's own cache.
@@ -107,8 +110,8 @@ pub fn cached(run: &Run) -> Option<CachedSeen> {
     let pages = hits.zip(reads).filter(|(hits, reads)| hits + reads > 0);
     let hit_ratio = pages.map(|(hits, reads)| crate::words::share(hits, hits + reads));
     let before = watch::observed(run).and_then(|seen| seen.before.as_ref());
-    let data_bytes = before.and_then(|state| state.database_bytes);
-    let data_bytes = data_bytes.filter(|bytes| *bytes > 0);
+    let data = size::before(run);
+    let data_bytes = data.map(|data| data.bytes);
     let part = |of: u64| data_bytes.map(|data| (of as f64 / data as f64).min(1.0));
     let cache_bytes = before.and_then(|state| state.cache_bytes);
     let own = cache_bytes == Some(asked.of_bytes);
@@ -122,6 +125,7 @@ pub fn cached(run: &Run) -> Option<CachedSeen> {
     };
     Some(CachedSeen {
         data_bytes,
+        whole_database: data.is_some_and(|data| data.whole_database),
         share,
         holds: cache_bytes.and_then(part),
         hit_ratio,

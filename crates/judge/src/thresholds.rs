@@ -88,6 +88,9 @@
 //! | `repeats-missing` | caveat | an experiment meant more repeats than stand behind a price |
 //! | `replicas-unknown` | note | the runs do not say how many replicas there were |
 //! | `same-run` | caveat | one run prices two configurations |
+//! | `repeats-apart` | caveat | repeats of one variant were named for different configurations |
+//! | `repeats-taken` | note | a run was named, and all repeats of its variant are priced |
+//! | `load-not-always-held` | caveat | the median holds the load that was asked for, and a run behind it did not |
 //! | `one-run` | note | one run alone |
 //!
 //! Of other tools' output:

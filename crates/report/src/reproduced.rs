@@ -3,6 +3,7 @@
 //! In: a Run with its scenario, and what `judge` makes of it. Out: published against measured, and what
 //! is different here. Must never: print a deviation without the differences beside it.
 
+use crate::compare::signed;
 use crate::style::Style;
 use crate::table::Table;
 use crate::terminal::{heading, paragraph};
@@ -64,7 +65,8 @@ pub(crate) fn published_where(scenario: &Scenario) -> String {
 
 /// A figure as a row: its name, published, measured, the deviation, and the unit.
 pub(crate) fn cells(one: &Deviation) -> [String; 5] {
-    let change = |change: f64| format!("{:+.1} %", change * 100.0);
+    // In the words of a comparison: far off, digits would only pretend.
+    let change = |change: f64| signed(1.0 + change);
     [
         plain(&one.name),
         units::rate(one.published),
@@ -105,13 +107,17 @@ fn why(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
 /// Whether as much was cached as was asked for.
 pub(crate) fn cache(asked: &Cached, seen: &CachedSeen) -> String {
     let share = |share: f64| format!("{:.1} %", share * 100.0);
+    let data = match seen.whole_database {
+        true => "the whole database, whose other tables cannot be told apart,",
+        false => "the data",
+    };
     let verdict = match seen.fits {
         Some(true) => "That is what was asked for.",
         Some(false) => "That is not what was asked for.",
         None => "Whether that is what was asked for cannot be said.",
     };
     plain(&format!(
-        "{} was asked for. Of the data of {}, {} fit into {} ({}), and {} into the server's own cache, \
+        "{} was asked for. Of {data} of {}, {} fit into {} ({}), and {} into the server's own cache, \
          where {} of the pages were found. {verdict}",
         share(asked.share),
         units::known(seen.data_bytes, units::bytes),
@@ -180,6 +186,47 @@ pub(crate) mod tests {
             "{text}"
         );
         assert!(!text.contains("Cached"), "{text}");
+    }
+
+    #[test]
+    fn what_is_far_off_is_told_in_the_words_of_a_comparison() {
+        for (measured, told) in [
+            (49.484, "over +1,000 %"),
+            (1.5, "+50.0 %"),
+            (0.5, "-50.0 %"),
+        ] {
+            let cells = cells(&Deviation {
+                name: "latency mean".to_owned(),
+                unit: "ms".to_owned(),
+                published: 1.0,
+                measured: Some(measured),
+                change: Some(measured - 1.0),
+            });
+            assert_eq!(cells[3], told);
+        }
+    }
+
+    #[test]
+    fn a_share_of_the_whole_database_is_called_that() {
+        let asked = Cached {
+            share: 0.3,
+            ..Cached::default()
+        };
+        let mut seen = CachedSeen {
+            data_bytes: Some(242_000_000),
+            whole_database: true,
+            share: Some(0.3),
+            holds: None,
+            hit_ratio: None,
+            fits: None,
+        };
+        let text = cache(&asked, &seen);
+        assert!(
+            text.contains("Of the whole database, ") && text.contains("of 242 MB"),
+            "{text}"
+        );
+        seen.whole_database = false;
+        assert!(cache(&asked, &seen).contains("Of the data of 242 MB, 30.0 %"));
     }
 
     #[test]

@@ -14,7 +14,8 @@ in PRONY_HOME is read, where there is one. The folder plans/prices has an exampl
 
 A run of an experiment stands for all repeats of its variant, with CONFIGURATION= before it and in a
 sheet too, and an experiment that is named alone for all of its variants: each has a line, by the
-median of its repeats. Runs with commas between are these and no others; ID, is one by itself.
+median of its repeats. Runs with commas between are these and no others; ID, is one by itself. So
+is each of several repeats of one variant that are named for different configurations.
 
 Exit code 7 says that a run has no price, that runs do not compare and are not ranked, or that
 none of them holds the load.

@@ -24,6 +24,8 @@ pub(super) struct Loaded {
     name: String,
     /// Its runs.
     pub runs: Vec<Run>,
+    /// The id of the run that was named, where others are taken with it.
+    pub named: Option<String>,
 }
 
 /// What the name of a run of an experiment stands for.
@@ -143,7 +145,11 @@ pub(super) fn side(store: &RunStore, asked: &str, meant: Meant) -> Result<Vec<Lo
             ));
         }
         let name = common_variant(&runs);
-        return Ok(vec![Loaded { name, runs }]);
+        return Ok(vec![Loaded {
+            name,
+            runs,
+            named: None,
+        }]);
     }
     let run = load(asked)?;
     let whole = |of: &Experiment| match meant {
@@ -154,11 +160,19 @@ pub(super) fn side(store: &RunStore, asked: &str, meant: Meant) -> Result<Vec<Lo
         return Ok(vec![Loaded {
             name: common_variant(std::slice::from_ref(&run)),
             runs: vec![run],
+            named: None,
         }]);
     };
     let mut found = experiment(store, &of.id, of.runs as usize, &run)?;
     if meant == Meant::Variant {
         found.retain(|side| side.name == of.variant);
+    }
+    // Who gives the id of an experiment alone means all of it.
+    if meant == Meant::Variant || run.id != of.id {
+        for side in found.iter_mut().filter(|side| side.runs.len() > 1) {
+            let named = side.runs.iter().any(|one| one.id == run.id);
+            side.named = named.then(|| run.id.clone());
+        }
     }
     Ok(found)
 }
@@ -213,6 +227,7 @@ fn experiment(
     let side = |name| Loaded {
         name,
         runs: Vec::new(),
+        named: None,
     };
     let mut found: Vec<Loaded> = variant_names(&runs).into_iter().map(side).collect();
     for run in runs {

@@ -3,15 +3,18 @@
 //! In: price sheets and the store. Out: what throughput costs. Must never: go on without a sheet, or
 //! guess on which configuration a run was measured.
 
-use super::compare::{Meant, listed, side};
+mod claims;
+
+use super::compare::{Loaded, Meant, listed, side};
 use super::stored::failure as store_failure;
 use super::{output, plan};
 use crate::args::PriceArgs;
 use crate::exit::{Exit, Failure};
+use claims::{Claim, settled};
 use prony_judge::price::{AsOf, Configuration, Demand, Offer, Sheet, Terms};
 use prony_report::html::SheetText;
 use prony_report::{price, text::system_error};
-use prony_store::{Run, RunStore};
+use prony_store::{Check, Run, RunStore};
 use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,7 +33,7 @@ pub(super) struct Placed {
 pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
     let store = RunStore::open(None).map_err(|error| store_failure(&error))?;
     let sheets = sheets(args, &store)?;
-    let placed = match args.runs.is_empty() {
+    let (placed, notes) = match args.runs.is_empty() {
         true => named_by_sheets(&sheets, &store)?,
         false => place(&args.runs, &sheets, &store)?,
     };
@@ -42,11 +45,13 @@ pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
             run: &one.run,
         })
         .collect();
-    let prices = prony_judge::price::price(&offers, &terms(args)?).map_err(|error| {
+    let mut prices = prony_judge::price::price(&offers, &terms(args)?).map_err(|error| {
         let hint = "name runs, or write runs = [\"…\"] under a [[configuration]]; give all prices in one \
                     currency";
         Failure::new(Exit::Usage, error.to_string(), hint)
     })?;
+    // They are notes, and stand behind what is worse.
+    prices.remarks.extend(notes);
     output::show(|out, style| match args.json {
         true => price::json(out, &prices),
         false => price::write(out, style, &prices),
@@ -131,16 +136,33 @@ fn all(sheets: &[Sheet]) -> impl Iterator<Item = (usize, usize, &Configuration)>
     })
 }
 
-fn named_by_sheets(sheets: &[Sheet], store: &RunStore) -> Result<Vec<Placed>, Failure> {
-    let mut placed = Vec::new();
+/// The runs of configurations, and what has to be said of how they were taken.
+pub(super) type Taken = (Vec<Placed>, Vec<Check>);
+
+fn named_by_sheets(sheets: &[Sheet], store: &RunStore) -> Result<Taken, Failure> {
+    let mut claims = Vec::new();
     for (sheet, configuration, one) in all(sheets) {
         for run in &one.runs {
-            for side in side(store, run, Meant::Variant)? {
-                add(&mut placed, side.runs, (sheet, configuration));
-            }
+            claim(&mut claims, run, (sheet, configuration), store)?;
         }
     }
-    Ok(placed)
+    Ok(settled(claims))
+}
+
+/// Adds what a word names that stands beside its configuration.
+fn claim(
+    claims: &mut Vec<Claim>,
+    word: &str,
+    place: (usize, usize),
+    store: &RunStore,
+) -> Result<(), Failure> {
+    let sides = side(store, word, Meant::Variant)?.into_iter();
+    claims.extend(sides.map(|side| Claim {
+        place,
+        named: side.named,
+        runs: side.runs,
+    }));
+    Ok(())
 }
 
 /// Finds the runs that were asked for, and the configurations that they were measured on.
@@ -148,13 +170,13 @@ pub(super) fn place(
     asked: &[String],
     sheets: &[Sheet],
     store: &RunStore,
-) -> Result<Vec<Placed>, Failure> {
+) -> Result<Taken, Failure> {
     let meant = match asked.len() {
         1 => Meant::Experiment,
         _ => Meant::Variant,
     };
     let known = LazyCell::new(|| known(sheets, store));
-    let mut placed = Vec::new();
+    let mut claims = Vec::new();
     for asked in asked {
         // A file may have the sign in its name: only a configuration's name counts before it.
         let named = asked.split_once('=').and_then(|(name, run)| {
@@ -162,9 +184,7 @@ pub(super) fn place(
             Some((sheet, place, run))
         });
         if let Some((sheet, configuration, run)) = named {
-            for side in side(store, run, Meant::Variant)? {
-                add(&mut placed, side.runs, (sheet, configuration));
-            }
+            claim(&mut claims, run, (sheet, configuration), store)?;
             continue;
         }
         let sides = side(store, asked, meant).map_err(|failure| match asked.split_once('=') {
@@ -172,29 +192,10 @@ pub(super) fn place(
             _ => failure,
         })?;
         for side in sides {
-            let place = said(asked, &side.runs, sheets, &known)?;
-            add(&mut placed, side.runs, place);
+            claims.push(said(asked, side, sheets, &known)?);
         }
     }
-    Ok(placed)
-}
-
-/// Adds runs of a configuration; one that is there counts once, however often it is named.
-fn add(placed: &mut Vec<Placed>, runs: Vec<Run>, (sheet, configuration): (usize, usize)) {
-    for run in runs {
-        let known = placed.iter().any(|one| {
-            (one.sheet, one.configuration) == (sheet, configuration)
-                && !run.id.is_empty()
-                && one.run.id == run.id
-        });
-        if !known {
-            placed.push(Placed {
-                sheet,
-                configuration,
-                run,
-            });
-        }
-    }
+    Ok(settled(claims))
 }
 
 /// A run that a sheet names, with the places of the sheet and the configuration.
@@ -223,35 +224,45 @@ fn words(asked: &str) -> Vec<&str> {
     listed(asked).unwrap_or_else(|| vec![asked])
 }
 
-/// Where the sheets say that some repeats were measured: places of the sheet and the configuration.
-fn said(
-    asked: &str,
-    runs: &[Run],
-    sheets: &[Sheet],
-    known: &[Known],
-) -> Result<(usize, usize), Failure> {
-    let asked = words(asked);
-    let is_of = |name: &str| asked.contains(&name) || runs.iter().any(|run| run.id == name);
-    let named = |place: &(usize, usize)| {
-        let mut of_it = known.iter().filter(|one| one.place == *place);
-        of_it.any(|one| is_of(&one.name))
+/// Where the sheets say that some repeats were measured. Where they say it of several repeats of a variant
+/// for different configurations, the run that was named stands for itself.
+fn said(asked: &str, side: Loaded, sheets: &[Sheet], known: &[Known]) -> Result<Claim, Failure> {
+    let words = words(asked);
+    let places = |is_of: &dyn Fn(&str) -> bool| -> Vec<(usize, usize)> {
+        let named = |place: &(usize, usize)| {
+            let mut of_it = known.iter().filter(|one| one.place == *place);
+            of_it.any(|one| is_of(&one.name))
+        };
+        let all = all(sheets).map(|(sheet, place, _)| (sheet, place));
+        all.filter(named).collect()
     };
+    let any = places(&|name| words.contains(&name) || side.runs.iter().any(|run| run.id == name));
+    let own = places(&|name| side.named.as_deref() == Some(name));
     let only: Vec<(usize, usize)> = all(sheets)
         .map(|(sheet, place, _)| (sheet, place))
         .collect();
-    let matching: Vec<(usize, usize)> = only.iter().copied().filter(named).collect();
-    match (&matching[..], &only[..]) {
-        ([place], _) | ([], [place]) => Ok(*place),
+    let mut claim = Claim {
+        place: (0, 0),
+        named: side.named,
+        runs: side.runs,
+    };
+    match (&any[..], &own[..], &only[..]) {
+        ([place], _, _) | ([], _, [place]) => claim.place = *place,
+        (_, [place], _) => {
+            claim.place = *place;
+            claim.alone();
+        }
         _ => {
-            let id = runs.first().map_or("", |run| run.id.as_str());
+            let id = claim.runs.first().map_or("", |run| run.id.as_str());
             let what = format!("nothing says on which configuration {id} was measured");
             let hint = format!(
                 "write CONFIGURATION={id}, with one of: {}; or name it in the sheet, as runs = [\"{id}\"]",
                 names(sheets),
             );
-            Err(Failure::new(Exit::Usage, what, hint))
+            return Err(Failure::new(Exit::Usage, what, hint));
         }
     }
+    Ok(claim)
 }
 
 fn names(sheets: &[Sheet]) -> String {

@@ -83,7 +83,11 @@ fn priced(args: &ReportArgs, store: &RunStore) -> Result<Page, Failure> {
         question: None,
     };
     let mut placed = Vec::new();
-    for one in price::place(&args.runs, &sheets, store)? {
+    let (taken, notes) = price::place(&args.runs, &sheets, store)?;
+    for note in notes {
+        output::tell(&note.finding);
+    }
+    for one in taken {
         placed.push(PlacedRun {
             sheet: one.sheet,
             configuration: one.configuration,

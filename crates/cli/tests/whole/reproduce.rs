@@ -61,6 +61,11 @@ fn a_pgbench_row_is_loaded_run_compared_and_cleaned_up() {
     assert!(shown.contains("latency stddev 13.6 "), "{shown}");
     assert!(shown.contains("clients 256 clients 3 clients"), "{shown}");
     assert!(shown.contains("measured 65 min 3 s"), "{shown}");
+    // The tables of the workload, and not what else there is.
+    assert!(
+        shown.contains("scale 2, 3") && !shown.contains("whole database"),
+        "{shown}"
+    );
     assert!(
         shown.contains("caches restarted before the load not restarted"),
         "{shown}"
@@ -112,6 +117,7 @@ fn an_order_entry_row_has_its_rates_beside_the_published_ones() {
     let shown = flat(&ok(&bench.local("show last")));
     assert!(shown.contains("NOPM 252,970 "), "{shown}");
     assert!(shown.contains("data 3,200 warehouses scale 1"), "{shown}");
+    assert!(!shown.contains("whole database"), "{shown}");
 }
 
 #[test]
@@ -134,6 +140,7 @@ fn a_hot_set_row_counts_statements() {
     let change = format!("{:+.1} %", (qps / 24_520.0 - 1.0) * 100.0);
     let shown = flat(&ok(&bench.local("show last")));
     assert!(shown.contains(&change), "{change}: {shown}");
+    assert!(!shown.contains("whole database"), "{shown}");
     // Accounts of the hot set alone, and all branches.
     let beyond = "SELECT count(*) FROM pgbench_history WHERE aid > 50000";
     assert_eq!(number(&mut bench.control(), beyond), 0);
@@ -172,6 +179,7 @@ fn a_mysql_row_runs_on_mariadb() {
         shown.contains("32 tables of 25,000 rows scale 1 of 2,000 rows"),
         "{shown}"
     );
+    assert!(!shown.contains("whole database"), "{shown}");
     let run = document(&bench.local("show last --json", &[]));
     let queries = run.measured.queries.as_ref().expect("counted");
     assert!(queries.reads > 0 && noted(&run).prewarmed);

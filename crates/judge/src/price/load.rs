@@ -3,10 +3,12 @@
 //! In: points, and what is demanded. Out: which holds it, and why the others do not. Must never:
 //! conclude from a run beyond what it showed.
 
+use super::point::good_tps;
 use super::rank::{Obstacle, obstacles};
 use super::{Offer, Point, Terms};
 use crate::thresholds::RATE_CAVEAT;
 use crate::words::{thousands, time};
+use prony_store::{Check, Severity};
 use serde::Serialize;
 
 /// A load that is to be held.
@@ -43,11 +45,45 @@ pub struct Candidate {
     pub holds: bool,
     /// Why not; empty where it does.
     pub why: String,
+    /// Of its runs so many gave less than what is needed: the median decides whether it holds.
+    pub short: usize,
+    /// What the slowest of its runs gave, transactions a second.
+    pub lowest_tps: f64,
     /// So many of it would hold the load if that can be divided among them; absent where the response
     /// times are not kept.
     pub count: Option<u64>,
     /// What these cost a month.
     pub cost: Option<f64>,
+}
+
+impl Answer {
+    /// What speaks against those that hold the load by the median of their runs, and not in each of them.
+    pub(super) fn short(&self, points: &[Point]) -> Vec<Check> {
+        let partly = self.candidates.iter().filter(|one| one.is_partly());
+        let remarks = partly.filter_map(|one| {
+            let point = &points[one.point];
+            let finding = format!("{}: {}.", point.name(), one.in_part(point.runs.len()));
+            let advice = "Repeat it until the runs agree, or count on the slowest.";
+            crate::found("load-not-always-held", Severity::Caveat, finding, advice)
+        });
+        remarks.collect()
+    }
+}
+
+impl Candidate {
+    /// Whether it holds the load by its median, and not in each of its runs.
+    pub fn is_partly(&self) -> bool {
+        self.holds && self.short > 0
+    }
+
+    /// How many of so many runs gave less, and how little: `1 of 4 runs gave less: 294 a second`.
+    pub fn in_part(&self, runs: usize) -> String {
+        let lowest = thousands(self.lowest_tps as u64);
+        match self.short {
+            1 => format!("1 of {runs} runs gave less: {lowest} a second"),
+            short => format!("{short} of {runs} runs gave less, down to {lowest} a second"),
+        }
+    }
 }
 
 /// Differences that do not matter here: how the load came about, if it was held.
@@ -102,6 +138,7 @@ fn candidate(place: usize, group: &[Offer<'_>], point: &Point, demand: &Demand) 
         Some(rate) if rate >= demand.tps => RATE_CAVEAT * demand.tps,
         _ => demand.tps,
     };
+    let rates: Vec<f64> = group.iter().map(|one| good_tps(one.run)).collect();
     let enough = point.tps >= least;
     // A run at a lower rate says nothing of how much more there was.
     let below = rate.filter(|rate| *rate < demand.tps && !enough);
@@ -125,6 +162,8 @@ fn candidate(place: usize, group: &[Offer<'_>], point: &Point, demand: &Demand) 
         point: place,
         holds: enough && slow.is_none(),
         why,
+        short: rates.iter().filter(|rate| **rate < least).count(),
+        lowest_tps: rates.iter().copied().fold(f64::INFINITY, f64::min),
         count,
         cost: count.map(|count| count as f64 * point.cost),
     }

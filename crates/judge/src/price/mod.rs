@@ -22,6 +22,7 @@ mod remarks;
 pub use load::{Answer, Candidate, Demand};
 pub use point::{Interval, Point};
 pub use rank::{Obstacle, Ranking};
+pub use remarks::stands_for;
 
 use crate::compare::sides::{Unlike, unlike};
 pub use prony_plan::sheet::{AsOf, Configuration, Sheet};
@@ -156,6 +157,8 @@ pub fn price(offers: &[Offer<'_>], terms: &Terms) -> Result<Prices, PriceError> 
         .demand
         .map(|demand| load::answer(&groups, &points, &demand, terms));
     let mut remarks = remarks::remarks(&groups, &points);
+    let short = answer.iter().flat_map(|answer| answer.short(&points));
+    remarks.extend(short);
     remarks.sort_by_key(|remark| std::cmp::Reverse(remark.severity));
     Ok(Prices {
         currency: currency.to_owned(),

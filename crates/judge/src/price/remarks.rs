@@ -23,6 +23,7 @@ pub(super) fn remarks(groups: &[Vec<Offer<'_>>], points: &[Point]) -> Vec<Check>
     let mut found: Vec<Remark> = Vec::new();
     for (group, point) in groups.iter().zip(points) {
         let each = of_price(group, point, points).into_iter();
+        let each = each.chain([apart(group, point, groups)]);
         let each = each.chain(of_runs(&runs(group), point));
         for (_, id, severity, text, advice) in each.filter(|one| one.0) {
             let known = found
@@ -89,6 +90,52 @@ fn of_price(group: &[Offer<'_>], point: &Point, points: &[Point]) -> [Found; 4] 
             "See that what was measured had as many.",
         ),
     ]
+}
+
+/// Of repeats of a variant that were named for different configurations.
+fn apart(group: &[Offer<'_>], point: &Point, groups: &[Vec<Offer<'_>>]) -> Found {
+    let variant = |group: &[Offer<'_>]| {
+        let of = group[0].run.experiment.as_ref()?;
+        Some((of.id.clone(), of.variant.clone()))
+    };
+    let holds = groups.iter().any(|other| {
+        other[0].configuration.name != point.configuration
+            && variant(group).is_some_and(|own| variant(other) == Some(own))
+            && !other.iter().any(|one| point.runs.contains(&one.run.id))
+    });
+    (
+        holds,
+        "repeats-apart",
+        Caveat,
+        "priced by repeats of one variant, of which each was named for one configuration and stands for \
+         that alone."
+            .to_owned(),
+        "Repeats of a variant are runs of one thing: unless the server was another one meanwhile, they \
+         differ by chance.",
+    )
+}
+
+/// A note on runs that were named by themselves, and how many repeats of its variant each stands for.
+pub fn stands_for(named: &[(&str, usize)]) -> Vec<Check> {
+    let mut counts: Vec<usize> = named.iter().map(|one| one.1).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    let notes = counts.into_iter().filter_map(|count| {
+        let mut ids: Vec<&str> = Vec::new();
+        for (id, _) in named.iter().filter(|one| one.1 == count) {
+            if !ids.contains(id) {
+                ids.push(id);
+            }
+        }
+        let first = ids.first()?;
+        let finding = format!(
+            "{}: stands for the {count} repeats of its variant; name it {first}, with the comma for itself \
+             alone.",
+            ids.join(" and "),
+        );
+        crate::found("repeats-taken", Note, finding, "")
+    });
+    notes.collect()
 }
 
 /// Of the runs behind one point.

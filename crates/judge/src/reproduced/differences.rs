@@ -3,7 +3,7 @@
 //! In: a Run with its scenario. Out: each thing that differs, or of which nothing is known here, with both
 //! sides. Must never: list what is the same.
 
-use super::{CACHED_TOLERANCE, cached};
+use super::{CACHED_TOLERANCE, cached, size};
 use crate::words::{bytes, count, thousands};
 use crate::{machine, watch};
 use prony_store::scenario::{Original, Scenario};
@@ -122,8 +122,10 @@ fn before(run: &Run) -> Option<&ServerState> {
 
 fn data(run: &Run, scenario: &Scenario) -> Option<Difference> {
     let of = &scenario.original;
-    let size = before(run).and_then(|state| state.database_bytes);
-    let size = size.map_or(String::new(), |size| format!(", {} in all", bytes(size)));
+    let size = size::before(run).map_or(String::new(), |size| match size.whole_database {
+        true => format!(", {} in the whole database", bytes(size.bytes)),
+        false => format!(", {} in all", bytes(size.bytes)),
+    });
     let rows = run.workload.settings.iter();
     let mut rows = rows.filter_map(|setting| setting.strip_prefix("table_size "));
     let rows = rows.next().and_then(|rows| rows.parse::<u64>().ok());
@@ -140,13 +142,19 @@ fn data(run: &Run, scenario: &Scenario) -> Option<Difference> {
 /// How much of the data the server's own cache can hold here.
 fn share_cached(run: &Run, scenario: &Scenario) -> Option<Difference> {
     let there = scenario.original.cached.as_deref().unwrap_or(UNSAID);
-    let sizes = before(run).and_then(|state| state.cache_bytes.zip(state.database_bytes));
-    let here = sizes.filter(|(_, data)| *data > 0).map(|(cache, data)| {
-        let share = (cache as f64 / data as f64).min(1.0);
-        (
-            share,
-            format!("the cache of {} holds {:.0} %", bytes(cache), share * 100.0),
-        )
+    let cache = before(run).and_then(|state| state.cache_bytes);
+    let here = cache.zip(size::before(run)).map(|(cache, data)| {
+        let share = (cache as f64 / data.bytes as f64).min(1.0);
+        let of = match data.whole_database {
+            true => " of the whole database",
+            false => "",
+        };
+        let words = format!(
+            "the cache of {} holds {:.0} %{of}",
+            bytes(cache),
+            share * 100.0
+        );
+        (share, words)
     });
     let whole = there.starts_with("all");
     let third = there.contains("30 %");

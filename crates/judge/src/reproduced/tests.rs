@@ -3,7 +3,7 @@
 use super::*;
 use crate::sample::healthy as run;
 use prony_store::scenario::{Cached, Original, Published, Scenario};
-use prony_store::{QueryCounts, Rate, ServerSecond, ServerState};
+use prony_store::{QueryCounts, Rate, ServerSecond, ServerState, TableState};
 
 fn published(name: &str, value: f64) -> Published {
     Published {
@@ -204,4 +204,56 @@ fn all_of_the_data_in_the_own_cache_is_all_of_the_pages() {
         let seen = with_cache(1.0, 110, 110, hits);
         assert_eq!(seen.fits, Some(fits), "{hits}");
     }
+}
+
+#[test]
+fn what_else_the_database_holds_is_not_the_data_of_the_scenario() {
+    let mut run = of(&[]);
+    run.workload.name = "tpcb".to_owned();
+    run.workload.scale = 1;
+    run.scenario.as_mut().unwrap().shrink = 0.001;
+    run.cached = Some(Cached {
+        share: 1.0,
+        of_bytes: 134_000_000,
+        ..Cached::default()
+    });
+    let table = |name: &str, bytes| TableState {
+        name: name.to_owned(),
+        bytes: Some(bytes),
+        ..TableState::default()
+    };
+    let own = ["accounts", "branches", "history", "tellers"];
+    let own = own.map(|name| table(&format!("pgbench_{name}"), 3_750_000));
+    run.observed.get_or_insert_default().before = Some(ServerState {
+        cache_bytes: Some(134_000_000),
+        database_bytes: Some(242_000_000),
+        tables: [&own[..], &[table("stock", 200_000_000)]].concat(),
+        ..ServerState::default()
+    });
+    let told = |run: &Run| {
+        let rows = differences(run).into_iter();
+        let rows = rows.filter(|one| one.what.starts_with("data"));
+        rows.map(|one| one.here).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        told(&run),
+        ["scale 1, 15 MB in all", "the cache of 134 MB holds 100 %"]
+    );
+    let seen = cached(&run).expect("asked for");
+    assert_eq!(
+        (seen.data_bytes, seen.share, seen.whole_database),
+        (Some(15_000_000), Some(1.0), false)
+    );
+    // A table is missing: it is the database, and called that.
+    let before = run.observed.as_mut().unwrap().before.as_mut().unwrap();
+    before.tables.remove(0);
+    assert_eq!(
+        told(&run),
+        [
+            "scale 1, 242 MB in the whole database",
+            "the cache of 134 MB holds 55 % of the whole database"
+        ]
+    );
+    let seen = cached(&run).expect("asked for");
+    assert!(seen.whole_database && seen.share < Some(0.6), "{seen:?}");
 }

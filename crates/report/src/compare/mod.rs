@@ -200,9 +200,10 @@ pub(crate) fn change(pair: &Pair) -> String {
     signed(pair.b / pair.a)
 }
 
-fn signed(ratio: f64) -> String {
+/// How much more or less a ratio is: `+3.5 %`, `over +1,000 %`.
+pub(crate) fn signed(ratio: f64) -> String {
     match ratio.is_finite() {
-        true => format!("{:+.1} %", (ratio - 1.0) * 100.0),
+        true => format!("{} %", sentence::in_percent(ratio)),
         false => "–".to_owned(),
     }
 }

@@ -148,12 +148,17 @@ fn speed(less: bool) -> &'static str {
 
 /// From where to where the change may be: `-1.2 to +2.0 %`.
 pub(super) fn between(found: &Found) -> String {
-    let ends = [found.low, found.high].map(|ratio| match (ratio - 1.0) * 100.0 {
+    let ends = [found.low, found.high].map(in_percent);
+    format!("{} to {} %", ends[0], ends[1])
+}
+
+/// How much more or less a ratio is, in percent without their sign: `-1.2`, `over +1,000`.
+pub(super) fn in_percent(ratio: f64) -> String {
+    match (ratio - 1.0) * 100.0 {
         // Two runs may say so little that digits would only pretend.
         percent if percent > MOST_PERCENT => "over +1,000".to_owned(),
         percent => format!("{percent:+.1}"),
-    });
-    format!("{} to {} %", ends[0], ends[1])
+    }
 }
 
 /// What follows for a limit: whether it is held, and the sentence; nothing without figures.

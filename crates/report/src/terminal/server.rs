@@ -108,10 +108,10 @@ fn cached(found: Option<f64>, cache: Option<u64>, data: Option<u64>) -> Option<S
             format!("cache: {:.1} % of the pages found{size}", share * 100.0)
         }
         (None, Some(size)) => format!("cache: {size}"),
-        (None, None) => return data.map(|data| format!("{} of data", units::bytes(data))),
+        (None, None) => return data.map(|data| format!("a database of {}", units::bytes(data))),
     };
     Some(match data {
-        Some(data) => format!("{text}, for {} of data", units::bytes(data)),
+        Some(data) => format!("{text}, for a database of {}", units::bytes(data)),
         None => text,
     })
 }

@@ -350,7 +350,7 @@ fn what_was_seen_of_the_server_is_told_briefly() {
     for part in [
         "87 % of 16 CPUs busy, its processes 1.50 CPUs; I/O wait unknown",
         "disk unknown busy, unknown read, 40 MB/s written",
-        "99.0 % of the pages found, for 1.5 GB of data; 12 MB of log; 1 checkpoint; at most 4 sessions \
+        "99.0 % of the pages found, for a database of 1.5 GB; 12 MB of log; 1 checkpoint; at most 4 sessions \
          at work",
         "sessions at work: CPU 75 %, IO/WalSync",
         "durability class unknown, replication none; looking at it: 24 queries, 4.00 ms of CPU",
