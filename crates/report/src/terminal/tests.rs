@@ -410,6 +410,10 @@ fn the_verdict_is_one_line_under_the_figure() {
     run.checks.clear();
     run.state = State::Running;
     assert!(!words(&run).contains("Valid"), "it has not been judged");
+    run.state = State::Partial;
+    let told = words(&run);
+    assert!(told.contains("Not judged, and partial"), "{told}");
+    assert!(!told.contains("Valid"), "{told}");
 }
 
 #[test]
@@ -420,4 +424,47 @@ fn notes_come_without_advice() {
     assert!(told.contains("note littles-law: 64 clients"), "{told}");
     assert!(!told.contains("Do nothing at all."), "{told}");
     assert!(told.contains("Use more threads"), "a caveat has it");
+}
+
+/// Of a run that ended in its warm-up, or whose journal has only its first line.
+#[test]
+fn what_was_not_measured_is_no_zero() {
+    let mut run = sample_run::closed();
+    run.state = State::Partial;
+    run.ended_because = Some("interrupted".to_owned());
+    run.series.clear();
+    run.events.clear();
+    run.window.warmup_s = 1.4;
+    let zeros = prony_store::KindFigures {
+        kind: "all".to_owned(),
+        ..Default::default()
+    };
+    run.measured = prony_store::Figures {
+        kinds: vec![zeros],
+        ..Default::default()
+    };
+    run.client = Default::default();
+    run.drive.io.clear();
+    run.drive.io_reason.clear();
+    run.drive.network.clear();
+    run.checks.truncate(1);
+    run.checks[0].severity = Severity::Invalid;
+    let told = words(&run);
+    assert!(
+        told.contains("Nothing was measured The run ended after 1.4 s of warm-up"),
+        "{told}"
+    );
+    assert!(told.contains("): there is no figure, see"), "{told}");
+    assert!(
+        told.contains("interrupted. Nothing was measured."),
+        "{told}"
+    );
+    assert!(told.contains("worst loop delay unknown"), "{told}");
+    assert!(told.contains("I/O unknown; network unknown"), "{told}");
+    assert!(
+        !told.contains("transactions/s") && !told.contains("0 s measured"),
+        "{told}"
+    );
+    run.window.warmup_s = 0.0;
+    assert!(words(&run).contains("before any of its load is known"));
 }
