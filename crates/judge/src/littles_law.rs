@@ -264,6 +264,27 @@ mod tests {
         assert_eq!(check(&run), None);
     }
 
+    /// Of a run that was killed nobody counted what was in flight.
+    #[test]
+    fn a_stall_at_the_end_of_a_run_that_was_cut_off() {
+        let mut run = off_by(-0.5);
+        run.state = State::Partial;
+        run.measured.unfinished = 0;
+        let still = Second {
+            part: "measured".to_owned(),
+            seconds: 1.0,
+            ..Second::default()
+        };
+        let seconds = run.measured.seconds * 0.5;
+        run.series = vec![still; seconds as usize];
+        let told = check(&run).unwrap().finding;
+        let end = format!("nothing ended in the last {seconds:.1} s, with transactions in flight");
+        assert!(told.contains(&end), "{told}");
+        run.state = State::Complete;
+        let told = check(&run).unwrap().finding;
+        assert!(told.ends_with("by Little's law."), "{told}");
+    }
+
     #[test]
     fn not_where_clients_were_not_at_work() {
         let mut lost = off_by(-0.5);

@@ -185,7 +185,7 @@ pub fn end(out: &mut String) {
 }
 
 fn kinds(out: &mut String, run: &Run) -> fmt::Result {
-    if run.measured.kinds.len() < 3 {
+    if run.measured.kinds.len() < 3 || nothing_measured(run) {
         return Ok(());
     }
     let columns = ["kind", "committed", "a second", "rolled back", "failed"];

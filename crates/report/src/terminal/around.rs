@@ -2,7 +2,7 @@
 //!
 //! In: a Run. Out: short paragraphs and tables. Must never: hide an error or a finding.
 
-use super::{Stored, engine, heading, paragraph};
+use super::{Stored, engine, heading, nothing_measured, paragraph};
 use crate::style::Style;
 use crate::table::Table;
 use crate::text::{cut, plain, wrap};
@@ -12,7 +12,7 @@ use std::io::{self, Write};
 
 /// Throughput by kind, where there is more than one.
 pub fn kinds(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
-    if run.measured.kinds.len() < 3 {
+    if run.measured.kinds.len() < 3 || nothing_measured(run) {
         return Ok(());
     }
     heading(out, style, "Transactions by kind")?;

@@ -156,11 +156,13 @@ fn headline(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
 /// How many transactions there were, and how they ended.
 pub(crate) fn counts(run: &Run) -> String {
     if nothing_measured(run) {
-        let when = match run.window.warmup_s {
-            warmup_s if warmup_s > 0.0 => format!("after {} of warm-up", units::span(warmup_s)),
-            _ => "before any of its load is known".to_owned(),
+        return match run.window.warmup_s {
+            warmup_s if warmup_s > 0.0 => format!(
+                "The measured window had not begun after {} of warm-up.",
+                units::span(warmup_s)
+            ),
+            _ => "No second of its load was recorded.".to_owned(),
         };
-        return format!("The run ended {when}, and its measured window had not begun.");
     }
     let empty = Default::default();
     let all = run.measured.kinds.first().unwrap_or(&empty);

@@ -218,9 +218,17 @@ fn an_invalid_figure_is_flagged_beside_it_and_first_among_the_checks() {
 fn a_run_without_a_single_transaction_is_still_shown() {
     let mut run = sample_run::closed();
     run.measured = Default::default();
+    run.window.warmup_s = 0.0;
     run.series.clear();
     let text = text(&run, None);
-    assert!(text.contains("0 transactions/s committed"));
+    assert!(text.contains("\n  Nothing was measured\n"), "{text}");
+    assert!(
+        text.contains("\n  No second of its load was recorded.\n"),
+        "{text}"
+    );
+    run.measured.seconds = 3.0;
+    let told = words(&run);
+    assert!(told.contains("0 transactions/s committed"), "{told}");
 }
 
 #[test]
@@ -451,7 +459,9 @@ fn what_was_not_measured_is_no_zero() {
     run.checks[0].severity = Severity::Invalid;
     let told = words(&run);
     assert!(
-        told.contains("Nothing was measured The run ended after 1.4 s of warm-up"),
+        told.contains(
+            "Nothing was measured The measured window had not begun after 1.4 s of warm-up."
+        ),
         "{told}"
     );
     assert!(told.contains("): there is no figure, see"), "{told}");
@@ -466,5 +476,5 @@ fn what_was_not_measured_is_no_zero() {
         "{told}"
     );
     run.window.warmup_s = 0.0;
-    assert!(words(&run).contains("before any of its load is known"));
+    assert!(words(&run).contains("No second of its load was recorded."));
 }
