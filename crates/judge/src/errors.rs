@@ -5,13 +5,21 @@
 
 use crate::thresholds::{ERRORS_INVALID, OUTAGE_TO_END};
 use crate::words::{count, percent, share};
-use crate::{all, ended, found};
+use crate::{all, ended, found, nothing_measured};
 use prony_store::{Check, ErrorCount, Event, Run, Severity};
 
 pub(crate) fn nothing_committed(run: &Run) -> Option<Check> {
     let figures = all(run);
     if figures.is_some_and(|figures| figures.committed > 0) {
         return None;
+    }
+    if nothing_measured(run) {
+        return found(
+            "nothing-committed",
+            Severity::Invalid,
+            "Nothing was measured: the run ended before its measured window had a second.",
+            "Run again to the end.",
+        );
     }
     let failed = figures.map_or(0, |figures| figures.failed);
     found(

@@ -7,22 +7,20 @@ use crate::thresholds::{
     DURATION_NOTE_S, DURATION_TPCC_S, PERCENTILE_SAMPLES, SHORT_CAVEAT_S, TAIL_SAMPLES,
 };
 use crate::words::count;
-use crate::{all, found, watch, workload};
+use crate::{all, found, nothing_measured, watch, workload};
 use prony_store::{Check, Run, Severity, State};
 
 pub(crate) fn partial(run: &Run) -> Option<Check> {
-    let measured_s = run.measured.seconds;
+    let covered = match nothing_measured(run) {
+        true => "Nothing was measured.".to_owned(),
+        false => format!("The figures cover {:.1} s.", run.measured.seconds),
+    };
     let finding = match (run.state, &run.ended_because) {
         (State::Complete, _) => return None,
-        (State::Partial, Some(why)) => {
-            format!("The run ended early: {why}. The figures cover {measured_s:.1} s.")
-        }
-        (State::Partial, None) => {
-            format!("The run ended early. The figures cover {measured_s:.1} s.")
-        }
+        (State::Partial, Some(why)) => format!("The run ended early: {why}. {covered}"),
+        (State::Partial, None) => format!("The run ended early. {covered}"),
         (State::Running, _) => format!(
-            "The run is not marked as ended: it is still going on, or Prony was killed. The \
-             figures cover {measured_s:.1} s."
+            "The run is not marked as ended: it is still going on, or Prony was killed. {covered}"
         ),
     };
     found(
@@ -35,7 +33,8 @@ pub(crate) fn partial(run: &Run) -> Option<Check> {
 
 pub(crate) fn short(run: &Run) -> Option<Check> {
     let measured_s = run.measured.seconds;
-    if measured_s >= SHORT_CAVEAT_S {
+    // Of what was not measured at all `nothing-committed` speaks.
+    if measured_s >= SHORT_CAVEAT_S || nothing_measured(run) {
         return None;
     }
     found(

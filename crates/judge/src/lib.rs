@@ -34,7 +34,7 @@ pub mod watch;
 mod words;
 mod workload;
 
-use prony_store::{Check, KindFigures, Run, Severity};
+use prony_store::{Check, KindFigures, Run, Severity, State};
 
 /// One check: what it found, or nothing.
 type Checker = fn(&Run) -> Option<Check>;
@@ -98,6 +98,16 @@ pub fn judge(run: &Run) -> Vec<Check> {
     found
 }
 
+/// Judges a run that nobody has judged yet: its Prony was killed, and the store made its document of
+/// the journal. Whoever reads a stored run asks for this before anything is said of it. One that was
+/// judged keeps what was found then: a run that ended early always has `partial-run`. One that still
+/// goes on is not judged, nor is another tool's, whose checks are others.
+pub fn judge_unjudged(run: &mut Run) {
+    if run.state == State::Partial && run.checks.is_empty() && run.imported.is_none() {
+        run.checks = judge(run);
+    }
+}
+
 /// The worst severity among the checks; `None` where nothing was found.
 pub fn worst(checks: &[Check]) -> Option<Severity> {
     checks.iter().map(|check| check.severity).max()
@@ -122,6 +132,11 @@ fn all(run: &Run) -> Option<&KindFigures> {
     run.measured.kinds.iter().find(|kind| kind.kind == "all")
 }
 
+/// Whether no part of the load was measured: the run ended in its warm-up, or before any load.
+pub(crate) fn nothing_measured(run: &Run) -> bool {
+    run.measured.seconds <= 0.0 && all(run).is_none_or(|all| ended(all) == 0)
+}
+
 /// Transactions that ended: committed, rolled back by intent, or failed.
 fn ended(kind: &KindFigures) -> u64 {
     kind.committed + kind.rolled_back + kind.failed
@@ -137,6 +152,57 @@ mod tests {
         assert_eq!(judge(&healthy()), []);
         assert_eq!(judge(&watched()), []);
         assert_eq!(worst(&[]), None);
+    }
+
+    #[test]
+    fn a_run_that_nobody_judged_is_judged_when_it_is_read() {
+        let mut cut = healthy();
+        judge_unjudged(&mut cut);
+        assert_eq!(cut.checks, [], "a healthy one has none");
+        // As a journal tells of it: nothing of the end is known.
+        cut.state = State::Partial;
+        cut.ended_because = Some("interrupted".to_owned());
+        cut.measured.unfinished = 0;
+        cut.server.address = "unix:/run/x/.s.PGSQL.5432".to_owned();
+        let ids = |run: &Run| -> Vec<String> {
+            let each = run.checks.iter().map(|check| check.id.clone());
+            each.collect()
+        };
+        judge_unjudged(&mut cut);
+        assert_eq!(ids(&cut), ["partial-run", "one-host"]);
+        let judged = cut.clone();
+        cut.client.steal = Some(0.5);
+        judge_unjudged(&mut cut);
+        assert_eq!(ids(&cut), ids(&judged), "what was found stays");
+        cut.checks.clear();
+        cut.state = State::Running;
+        judge_unjudged(&mut cut);
+        assert_eq!(cut.checks, [], "it still goes on");
+    }
+
+    #[test]
+    fn a_run_of_which_only_the_beginning_is_known_has_no_figure() {
+        let mut run = healthy();
+        run.state = State::Partial;
+        run.measured = prony_store::Figures::default();
+        run.series.clear();
+        run.client = Default::default();
+        run.timing = Default::default();
+        let checks = judge(&run);
+        let ids: Vec<&str> = checks.iter().map(|check| check.id.as_str()).collect();
+        assert_eq!(ids, ["nothing-committed", "partial-run"]);
+        for check in &checks {
+            assert!(check.finding.contains("Nothing was measured"), "{check:?}");
+        }
+        // The store writes the kinds of the workload with zeros.
+        let zeros = KindFigures {
+            kind: "all".to_owned(),
+            ..KindFigures::default()
+        };
+        run.measured.kinds = vec![zeros.clone(), zeros];
+        run.drive.pace = "rate".to_owned();
+        run.drive.rate_tps = Some(100.0);
+        assert_eq!(judge(&run), checks);
     }
 
     #[test]

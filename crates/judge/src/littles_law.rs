@@ -77,7 +77,10 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
             format!(
                 "{finding}: nothing ended in the last {still_s:.1} s, with {} in flight whose times \
                  no figure contains.",
-                count(run.measured.unfinished, "transaction"),
+                match run.measured.unfinished {
+                    0 => "transactions".to_owned(),
+                    some => count(some, "transaction"),
+                },
             ),
             "The server stood still, or the network lost it: see its log and its disk, and run \
              again.",
@@ -122,12 +125,14 @@ fn without_cpu(run: &Run) -> Option<f64> {
 }
 
 /// How long at the end of the window no transaction ended though some were in flight, in intervals
-/// of the series; it may have begun up to one of them earlier.
+/// of the series; it may have begun up to one of them earlier. Of a run that was cut off nobody counted
+/// those in flight: in a closed loop there are some at any time.
 fn stood_still(run: &Run) -> Option<f64> {
     let idle = |second: &&Second| second.committed + second.rolled_back + second.failed == 0;
     let last = run.series.iter().rev().take_while(idle);
     let seconds: f64 = last.map(|second| second.seconds).sum();
-    (run.measured.unfinished > 0 && seconds > 0.0).then_some(seconds)
+    let in_flight = run.measured.unfinished > 0 || run.state != State::Complete;
+    (in_flight && seconds > 0.0).then_some(seconds)
 }
 
 fn not_checked(reason: &str) -> Option<Check> {
@@ -257,6 +262,27 @@ mod tests {
         assert_eq!(severity(&run), Some(Severity::Invalid));
         run.measured.seconds = 0.9;
         assert_eq!(check(&run), None);
+    }
+
+    /// Of a run that was killed nobody counted what was in flight.
+    #[test]
+    fn a_stall_at_the_end_of_a_run_that_was_cut_off() {
+        let mut run = off_by(-0.5);
+        run.state = State::Partial;
+        run.measured.unfinished = 0;
+        let still = Second {
+            part: "measured".to_owned(),
+            seconds: 1.0,
+            ..Second::default()
+        };
+        let seconds = run.measured.seconds * 0.5;
+        run.series = vec![still; seconds as usize];
+        let told = check(&run).unwrap().finding;
+        let end = format!("nothing ended in the last {seconds:.1} s, with transactions in flight");
+        assert!(told.contains(&end), "{told}");
+        run.state = State::Complete;
+        let told = check(&run).unwrap().finding;
+        assert!(told.ends_with("by Little's law."), "{told}");
     }
 
     #[test]

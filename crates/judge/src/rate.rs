@@ -6,7 +6,7 @@
 use crate::thresholds::{NEVER_STARTED_CAVEAT, RATE_CAVEAT, RATE_CHANCE_SIGMAS, RATE_INVALID};
 use crate::words::{count, percent, thousands};
 use crate::{all, ended, found};
-use prony_store::{Check, Run, Severity};
+use prony_store::{Check, Run, Severity, State};
 
 /// Transactions that should have started in the window; absent in a closed loop.
 fn due(run: &Run) -> Option<f64> {
@@ -30,12 +30,19 @@ pub(crate) fn achieved(run: &Run) -> Option<Check> {
         share if share < RATE_CAVEAT => Severity::Caveat,
         _ => return None,
     };
+    // A run that was cut off, as its journal tells of it, does not know its end.
+    let waiting = match (run.state, run.measured.never_started) {
+        (State::Complete, waiting) | (_, waiting @ 1..) => {
+            let waiting = count(waiting, "due transaction");
+            format!("; {waiting} had not started at the end")
+        }
+        _ => String::new(),
+    };
     let finding = format!(
-        "{} transactions a second ended, {} of the {} asked for; {} had not started at the end.",
+        "{} transactions a second ended, {} of the {} asked for{waiting}.",
         thousands((done / run.measured.seconds).round() as u64),
         percent(done / due),
         thousands((due / run.measured.seconds).round() as u64),
-        count(run.measured.never_started, "due transaction"),
     );
     let advice = "The system is overloaded at this rate, and its response times grow with the \
                   length of the run. Ask for a lower rate; or, if all clients were busy while the \

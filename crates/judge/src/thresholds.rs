@@ -4,7 +4,7 @@
 //!
 //! | check | severity | where it begins |
 //! | --- | --- | --- |
-//! | `nothing-committed` | invalid | no committed transaction |
+//! | `nothing-committed` | invalid | no committed transaction, or nothing measured |
 //! | `littles-law` | invalid | clients and busy time differ by more than 2 % |
 //! | | caveat | so, but one stall at an edge of the window explains it, or clients are missing for no larger share than the threads waited for a CPU |
 //! | | note | not checked: connections lost, or transactions longer than 1 % of the window |
@@ -83,7 +83,7 @@
 //! | `old-prices` | caveat | may be older than 90 days |
 //! | `example-prices` | caveat | the sheet is an example that comes with Prony |
 //! | `durability-unknown` | caveat | the runs do not say what a commit survives, or whether there are tables without a log |
-//! | `run-caveats` | caveat | a run has any |
+//! | `run-caveats` | caveat | a run has any, or ended early |
 //! | `repeats-differ` | caveat | repeats behind one price differ in what has to be weighed, such as the server's CPUs |
 //! | `repeats-missing` | caveat | an experiment meant more repeats than stand behind a price |
 //! | `replicas-unknown` | note | the runs do not say how many replicas there were |

@@ -5,7 +5,7 @@
 
 use crate::style::Style;
 use crate::table::Table;
-use crate::terminal::{early, paragraph};
+use crate::terminal::{early, nothing_measured, paragraph};
 use crate::text::plain;
 use crate::units;
 use prony_judge::experiment::{Spread, VariantFigures, counts};
@@ -37,7 +37,12 @@ pub fn line(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     for rate in &run.rates {
         text += &format!("{} {}, ", units::rate(rate.value), plain(&rate.name));
     }
-    match run.measured.kinds.first() {
+    match run
+        .measured
+        .kinds
+        .first()
+        .filter(|_| !nothing_measured(run))
+    {
         Some(all) => {
             let p99 = all
                 .response

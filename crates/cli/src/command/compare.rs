@@ -3,7 +3,7 @@
 //! In: the store, names of runs and experiments. Out: the sides with what `judge` makes of them. Must
 //! never: count one run twice on a side, or pick among the runs of an experiment.
 
-use super::stored::failure as store_failure;
+use super::stored::{failure as store_failure, judge_unjudged};
 use super::{file, output};
 use crate::args::CompareArgs;
 use crate::exit::{Exit, Failure};
@@ -42,7 +42,8 @@ pub(super) enum Meant {
 /// Sets the sides against the first, if they compare.
 pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let store = RunStore::open(None).map_err(|error| store_failure(&error))?;
-    let loaded = sides(&store, &args.sides)?;
+    let mut loaded = sides(&store, &args.sides)?;
+    judge_unjudged(loaded.iter_mut().flat_map(|side| &mut side.runs));
     let sides: Vec<Side<'_>> = loaded
         .iter()
         .map(|side| Side {
@@ -131,7 +132,8 @@ fn sides(store: &RunStore, asked: &[String]) -> Result<Vec<Loaded>, Failure> {
     Ok(found)
 }
 
-/// One argument: a run, several, or the variants of an experiment.
+/// One argument: a run, several, or the variants of an experiment; as they are stored, which a page needs
+/// for their hashes.
 pub(super) fn side(store: &RunStore, asked: &str, meant: Meant) -> Result<Vec<Loaded>, Failure> {
     let load = |name: &str| store.load(name).map_err(|error| store_failure(&error));
     if let Some(names) = listed(asked) {

@@ -6,7 +6,7 @@
 mod claims;
 
 use super::compare::{Loaded, Meant, listed, side};
-use super::stored::failure as store_failure;
+use super::stored::{failure as store_failure, judge_unjudged};
 use super::{output, plan};
 use crate::args::PriceArgs;
 use crate::exit::{Exit, Failure};
@@ -33,10 +33,11 @@ pub(super) struct Placed {
 pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
     let store = RunStore::open(None).map_err(|error| store_failure(&error))?;
     let sheets = sheets(args, &store)?;
-    let (placed, notes) = match args.runs.is_empty() {
+    let (mut placed, notes) = match args.runs.is_empty() {
         true => named_by_sheets(&sheets, &store)?,
         false => place(&args.runs, &sheets, &store)?,
     };
+    judge_unjudged(placed.iter_mut().map(|one| &mut one.run));
     let offers: Vec<Offer<'_>> = placed
         .iter()
         .map(|one| Offer {

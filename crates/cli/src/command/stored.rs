@@ -60,7 +60,8 @@ fn row(summary: &Summary) -> Row {
 pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let store = RunStore::open(None).map_err(|error| failure(&error))?;
     let loaded = store.load_from(&args.run);
-    let (run, document) = loaded.map_err(|error| failure(&error))?;
+    let (mut run, document) = loaded.map_err(|error| failure(&error))?;
+    judge_unjudged([&mut run]);
     let format = args.format;
     if format.hdr_log {
         return hdr_log(&run);
@@ -110,6 +111,13 @@ fn unseen(run: &Run) -> bool {
     run.observed
         .as_ref()
         .is_none_or(|observed| observed.series.is_empty())
+}
+
+/// Judges those that nobody has: of a run that was killed the store makes a document, but does not judge
+/// it. For `show`, `compare` and `price`; a page is drawn from the documents as they are stored, and judges
+/// them itself. `runs` shows no verdict of a run that is partial.
+pub(super) fn judge_unjudged<'a>(runs: impl IntoIterator<Item = &'a mut Run>) {
+    runs.into_iter().for_each(prony_judge::judge_unjudged);
 }
 
 pub(super) fn failure(error: &StoreError) -> Failure {

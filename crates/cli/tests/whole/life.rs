@@ -102,6 +102,20 @@ fn a_killed_run_leaves_what_it_measured() {
     assert_eq!(run.state, State::Partial);
     assert!(!run.series.is_empty() && run.measured.kinds[0].committed > 0);
     assert!(ok(&bench.local("runs")).contains("partial"));
+    // Nobody judged it, so its reader does.
+    let ids: Vec<&str> = run.checks.iter().map(|check| check.id.as_str()).collect();
+    assert!(
+        ids.contains(&"partial-run") && ids.contains(&"one-host"),
+        "{ids:?}"
+    );
+    let stays = ["partial-run", "short-run", "debug-build", "one-host"];
+    assert!(!ids.contains(&"nothing-committed"), "{ids:?}");
+    assert!(stays.iter().all(|id| ids.contains(id)), "{ids:?}");
+    let shown = ok(&bench.local("show last"));
+    assert!(
+        shown.contains("PARTIAL RESULT") && !shown.contains("Valid: nothing"),
+        "{shown}"
+    );
 }
 
 #[test]

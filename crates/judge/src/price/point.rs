@@ -313,10 +313,14 @@ fn largest(runs: &[&Run], of: fn(&prony_store::Latency) -> Option<u64>) -> Optio
     each.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
+/// The caveats of all runs. That one ended early is among them also where nobody has judged it.
 fn caveats(runs: &[&Run]) -> Vec<String> {
     let checks = runs.iter().flat_map(|run| &run.checks);
     let grave = checks.filter(|check| check.severity == Severity::Caveat);
     let mut ids: Vec<String> = grave.map(|check| check.id.clone()).collect();
+    if runs.iter().any(|run| run.state != State::Complete) {
+        ids.push("partial-run".to_owned());
+    }
     ids.sort_unstable();
     ids.dedup();
     ids

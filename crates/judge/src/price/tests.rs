@@ -472,3 +472,16 @@ fn tables_that_were_not_seen_do_not_keep_from_ranking_and_are_told() {
     let prices = price(&offers(&sheet, &[(0, seen), (1, unseen)]), &terms()).unwrap();
     assert_eq!(prices.ranking.unwrap().obstacles[0].what, "durability");
 }
+
+/// Also where nobody has judged it.
+#[test]
+fn a_run_that_ended_early_is_a_caveat_of_its_price() {
+    let sheet = two();
+    let mut early = run("x", 10_000.0);
+    early.state = prony_store::State::Partial;
+    early.checks.clear();
+    let prices = price(&offers(&sheet, &[(0, early)]), &terms()).unwrap();
+    let told = prices.remarks.iter().find(|one| one.id == "run-caveats");
+    let told = told.expect("a remark");
+    assert!(told.finding.ends_with("partial-run."), "{told:?}");
+}

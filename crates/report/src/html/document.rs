@@ -11,7 +11,7 @@ use std::io;
 /// A document of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// What the text says.
+    /// What the text says; with checks, where nobody had judged the run when it was stored.
     pub run: Run,
     /// The text, as the store writes it.
     pub json: String,
@@ -33,7 +33,9 @@ impl Document {
     /// # Errors
     /// If the text is no Run.
     pub fn read(json: String) -> Result<Document, serde_json::Error> {
-        let run = serde_json::from_str(&json)?;
+        let mut run = serde_json::from_str(&json)?;
+        // The text stays as the store has it, and so does its hash.
+        prony_judge::judge_unjudged(&mut run);
         let sha256 = sha256(json.as_bytes());
         Ok(Document { run, json, sha256 })
     }

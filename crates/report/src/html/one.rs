@@ -6,7 +6,7 @@
 use super::escape::Text;
 use super::{distribution, marks, repeat, scenario, seconds, section, server};
 use crate::terminal::around::{client_lines, event_words, setup_lines};
-use crate::terminal::{counts, early, engine, imported, verdict_words};
+use crate::terminal::{counts, early, engine, imported, nothing_measured, verdict_words};
 use crate::text::plain;
 use crate::units;
 use prony_store::{Check, Run, Severity};
@@ -103,7 +103,8 @@ fn verdict(out: &mut String, run: &Run) -> fmt::Result {
         )?;
     }
     out.push_str("<ul class=\"figures\">");
-    for rate in &run.rates {
+    let nothing = nothing_measured(run);
+    for rate in run.rates.iter().filter(|_| !nothing) {
         let note = rate
             .note
             .as_deref()
@@ -116,7 +117,7 @@ fn verdict(out: &mut String, run: &Run) -> fmt::Result {
             &plain(&rest),
         )?;
     }
-    if let Some(all) = run.measured.kinds.first() {
+    if let Some(all) = run.measured.kinds.first().filter(|_| !nothing) {
         figure(out, &units::rate(all.tps), "transactions/s", "committed")?;
         let of = &all.response;
         for (name, ns) in [("p50", of.p50_ns), ("p95", of.p95_ns), ("p99", of.p99_ns)] {
@@ -125,7 +126,11 @@ fn verdict(out: &mut String, run: &Run) -> fmt::Result {
             }
         }
     }
-    writeln!(out, "</ul>\n<p>{}</p>", Text(counts(run)))?;
+    out.push_str("</ul>\n");
+    if nothing {
+        out.push_str("<p><strong>Nothing was measured.</strong></p>\n");
+    }
+    writeln!(out, "<p>{}</p>", Text(counts(run)))?;
     scenario::write(out, run)?;
     kinds(out, run)
 }
@@ -180,7 +185,7 @@ pub fn end(out: &mut String) {
 }
 
 fn kinds(out: &mut String, run: &Run) -> fmt::Result {
-    if run.measured.kinds.len() < 3 {
+    if run.measured.kinds.len() < 3 || nothing_measured(run) {
         return Ok(());
     }
     let columns = ["kind", "committed", "a second", "rolled back", "failed"];

@@ -10,7 +10,7 @@ use super::one::{class, end, table, table_of, title, words};
 use super::seconds::{end_s, row, throughput, together};
 use super::{section, variants};
 use crate::compare::{ONE_RUN_EACH, change, sentence};
-use crate::terminal::verdict_words;
+use crate::terminal::{nothing_measured, verdict_words};
 use crate::units;
 use prony_judge::compare::sides::{Side, compare_sides};
 use prony_judge::compare::{Comparison, Difference, Unit, Verdict, compare};
@@ -87,7 +87,8 @@ fn overview(out: &mut String, documents: &[Document]) -> fmt::Result {
              <td>{4}</td><td>{5}</td><td class=\"word\">{6}</td><td class=\"word\">{7}</td></tr>",
             place + 1,
             Text(&run.id),
-            all.map_or("–".into(), |all| units::rate(all.tps)),
+            all.filter(|_| !nothing_measured(run))
+                .map_or("–".into(), |all| units::rate(all.tps)),
             of(|of| of.p50_ns),
             of(|of| of.p95_ns),
             of(|of| of.p99_ns),

@@ -289,3 +289,31 @@ fn the_variants_of_an_experiment_stand_by_their_medians() {
     runs.push(closed());
     assert!(!drawn(&runs).contains("The variants, by the medians"));
 }
+
+/// A run that was killed: the store made its document of the journal, and nobody judged it.
+#[test]
+fn what_nobody_judged_is_judged_and_its_document_stays_as_it_was() {
+    let mut run = closed();
+    run.state = prony_store::State::Partial;
+    run.checks.clear();
+    let page = drawn(std::slice::from_ref(&run));
+    assert!(page.contains("PARTIAL RESULT") && page.contains("partial-run"));
+    assert!(!page.contains("nothing was found against it"));
+    let found = verify(&page).unwrap();
+    let stored = serde_json::to_string(&run).unwrap();
+    assert_eq!(found.documents[0].json, stored);
+    assert_eq!(
+        found.documents[0].sha256,
+        document::sha256(stored.as_bytes())
+    );
+    run.measured = prony_store::Figures {
+        kinds: vec![Default::default()],
+        ..Default::default()
+    };
+    run.series.clear();
+    let page = drawn(&[run.clone(), run]);
+    assert!(page.contains("Invalid (nothing-committed): there is no figure"));
+    assert!(page.contains("Nothing was measured.</strong>"));
+    assert!(!page.contains("0</b> transactions/s"));
+    verify(&page).unwrap();
+}

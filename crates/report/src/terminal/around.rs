@@ -2,7 +2,7 @@
 //!
 //! In: a Run. Out: short paragraphs and tables. Must never: hide an error or a finding.
 
-use super::{Stored, engine, heading, paragraph};
+use super::{Stored, engine, heading, nothing_measured, paragraph};
 use crate::style::Style;
 use crate::table::Table;
 use crate::text::{cut, plain, wrap};
@@ -12,7 +12,7 @@ use std::io::{self, Write};
 
 /// Throughput by kind, where there is more than one.
 pub fn kinds(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
-    if run.measured.kinds.len() < 3 {
+    if run.measured.kinds.len() < 3 || nothing_measured(run) {
         return Ok(());
     }
     heading(out, style, "Transactions by kind")?;
@@ -288,7 +288,10 @@ pub fn client_lines(run: &Run) -> Vec<String> {
         ),
         format!(
             "worst loop delay {} (so long a reply may have waited unseen); memory at most {}",
-            units::time(client.loop_delay_max_ns as f64),
+            // No turn of a loop takes no time: a zero is one that nobody measured.
+            units::known(Some(client.loop_delay_max_ns).filter(|ns| *ns > 0), |ns| {
+                units::time(ns as f64)
+            }),
             units::known(client.memory_peak_bytes, units::bytes),
         ),
     ];
@@ -413,13 +416,14 @@ pub fn setup_lines(run: &Run) -> Vec<(&'static str, String)> {
         reason if reason.is_empty() => reason,
         reason => format!(" ({reason})"),
     };
+    let (io, network) = (plain(&drive.io), plain(&drive.network));
+    let known = |text: &str| match text.is_empty() {
+        true => "unknown".to_owned(),
+        false => text.to_owned(),
+    };
     lines.push((
         "I/O",
-        format!(
-            "{}{why}; network {}",
-            plain(&drive.io),
-            plain(&drive.network)
-        ),
+        format!("{}{why}; network {}", known(&io), known(&network)),
     ));
     lines.push(("client", machine(&run.host)));
     lines.push((

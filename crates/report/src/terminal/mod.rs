@@ -93,20 +93,38 @@ pub(crate) fn early(run: &Run) -> Option<String> {
              measured up to the last second."
                 .to_owned(),
         ),
-        State::Partial => Some(format!(
-            "PARTIAL RESULT: ended early: {}. The figures cover the {} that were measured.",
-            plain(why).trim_end_matches('.'),
-            units::span(run.measured.seconds),
-        )),
+        State::Partial => {
+            let covered = match nothing_measured(run) {
+                true => "Nothing was measured.".to_owned(),
+                false => format!(
+                    "The figures cover the {} that were measured.",
+                    units::span(run.measured.seconds)
+                ),
+            };
+            let why = plain(why);
+            let why = why.trim_end_matches('.');
+            Some(format!("PARTIAL RESULT: ended early: {why}. {covered}"))
+        }
     }
+}
+
+/// Whether no part of the load was measured: then zeros are no figures.
+pub(crate) fn nothing_measured(run: &Run) -> bool {
+    let ended = |kind: &prony_store::KindFigures| kind.committed + kind.rolled_back + kind.failed;
+    let any = run.measured.kinds.iter().any(|kind| ended(kind) > 0);
+    run.measured.seconds <= 0.0 && !any && run.imported.is_none()
 }
 
 fn headline(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     let empty = Default::default();
     let all = run.measured.kinds.first().unwrap_or(&empty);
-    let figure = format!("{} transactions/s committed", units::rate(all.tps));
+    let nothing = nothing_measured(run);
+    let figure = match nothing {
+        true => "Nothing was measured".to_owned(),
+        false => format!("{} transactions/s committed", units::rate(all.tps)),
+    };
     writeln!(out)?;
-    for rate in &run.rates {
+    for rate in run.rates.iter().filter(|_| !nothing) {
         let note = rate
             .note
             .as_deref()
@@ -137,6 +155,15 @@ fn headline(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
 
 /// How many transactions there were, and how they ended.
 pub(crate) fn counts(run: &Run) -> String {
+    if nothing_measured(run) {
+        return match run.window.warmup_s {
+            warmup_s if warmup_s > 0.0 => format!(
+                "The measured window had not begun after {} of warm-up.",
+                units::span(warmup_s)
+            ),
+            _ => "No second of its load was recorded.".to_owned(),
+        };
+    }
     let empty = Default::default();
     let all = run.measured.kinds.first().unwrap_or(&empty);
     let mut counted = format!(
@@ -190,11 +217,22 @@ pub(crate) fn verdict_words(run: &Run) -> Option<(Severity, String)> {
     let (invalid, caveats) = (named(Severity::Invalid), named(Severity::Caveat));
     if !invalid.is_empty() {
         let what = invalid.join(", ");
-        let text = format!("Invalid ({what}): this figure must not be used, see the checks below.");
+        let which = match nothing_measured(run) {
+            true => "there is no figure",
+            false => "this figure must not be used",
+        };
+        let text = format!("Invalid ({what}): {which}, see the checks below.");
         return Some((Severity::Invalid, text));
     }
     if run.state == State::Running {
         return None;
+    }
+    if caveats.is_empty() && run.state == State::Partial {
+        let text = match run.checks.is_empty() {
+            true => "Not judged, and partial: the run ended early.",
+            false => "Partial: the run ended early; nothing else was found against it.",
+        };
+        return Some((Severity::Caveat, text.to_owned()));
     }
     if caveats.is_empty() {
         let text = "Valid: nothing was found against it.".to_owned();

@@ -218,9 +218,17 @@ fn an_invalid_figure_is_flagged_beside_it_and_first_among_the_checks() {
 fn a_run_without_a_single_transaction_is_still_shown() {
     let mut run = sample_run::closed();
     run.measured = Default::default();
+    run.window.warmup_s = 0.0;
     run.series.clear();
     let text = text(&run, None);
-    assert!(text.contains("0 transactions/s committed"));
+    assert!(text.contains("\n  Nothing was measured\n"), "{text}");
+    assert!(
+        text.contains("\n  No second of its load was recorded.\n"),
+        "{text}"
+    );
+    run.measured.seconds = 3.0;
+    let told = words(&run);
+    assert!(told.contains("0 transactions/s committed"), "{told}");
 }
 
 #[test]
@@ -410,6 +418,10 @@ fn the_verdict_is_one_line_under_the_figure() {
     run.checks.clear();
     run.state = State::Running;
     assert!(!words(&run).contains("Valid"), "it has not been judged");
+    run.state = State::Partial;
+    let told = words(&run);
+    assert!(told.contains("Not judged, and partial"), "{told}");
+    assert!(!told.contains("Valid"), "{told}");
 }
 
 #[test]
@@ -420,4 +432,49 @@ fn notes_come_without_advice() {
     assert!(told.contains("note littles-law: 64 clients"), "{told}");
     assert!(!told.contains("Do nothing at all."), "{told}");
     assert!(told.contains("Use more threads"), "a caveat has it");
+}
+
+/// Of a run that ended in its warm-up, or whose journal has only its first line.
+#[test]
+fn what_was_not_measured_is_no_zero() {
+    let mut run = sample_run::closed();
+    run.state = State::Partial;
+    run.ended_because = Some("interrupted".to_owned());
+    run.series.clear();
+    run.events.clear();
+    run.window.warmup_s = 1.4;
+    let zeros = prony_store::KindFigures {
+        kind: "all".to_owned(),
+        ..Default::default()
+    };
+    run.measured = prony_store::Figures {
+        kinds: vec![zeros],
+        ..Default::default()
+    };
+    run.client = Default::default();
+    run.drive.io.clear();
+    run.drive.io_reason.clear();
+    run.drive.network.clear();
+    run.checks.truncate(1);
+    run.checks[0].severity = Severity::Invalid;
+    let told = words(&run);
+    assert!(
+        told.contains(
+            "Nothing was measured The measured window had not begun after 1.4 s of warm-up."
+        ),
+        "{told}"
+    );
+    assert!(told.contains("): there is no figure, see"), "{told}");
+    assert!(
+        told.contains("interrupted. Nothing was measured."),
+        "{told}"
+    );
+    assert!(told.contains("worst loop delay unknown"), "{told}");
+    assert!(told.contains("I/O unknown; network unknown"), "{told}");
+    assert!(
+        !told.contains("transactions/s") && !told.contains("0 s measured"),
+        "{told}"
+    );
+    run.window.warmup_s = 0.0;
+    assert!(words(&run).contains("No second of its load was recorded."));
 }
